@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The way in: what a user can ask for. The work is done by scripts/ and qemu/; the module itself
+# is described to the kernel's build system by Kbuild.
+
+# CMD reaches the guest as it was typed: without this, make would expand every $ in it.
+override CMD := $(value CMD)
+export CMD
+export ARCH KERNEL KDIR EXTRA CLIENTS SMP LOAD TIMEOUT MEM T
+
+MAKEFLAGS += --no-print-directory
+
+.PHONY: all module run run-guest demo test host-test check setup clean distclean help
+.NOTPARALLEL:
+
+all:
+	@scripts/build.sh --install
+
+module:
+	@scripts/build.sh
+
+# The status of the command in the guest is to be make's own: see scripts/make-exit.c.
+ifneq ($(filter run,$(MAKECMDGOALS)),)
+build/make-exit.so: scripts/make-exit.c
+	@mkdir -p build
+	@scripts/env.sh gcc -shared -fPIC -O2 -Wall -o $@ $<
+-load build/make-exit.so(make_exit_gmk_setup)
+endif
+
+run-status = build/run-status.$(shell echo $$PPID)
+run: run-guest
+	@$(exit-from $(run-status))
+run-guest: module
+	@mkdir -p build
+	@qemu/run.sh; echo $$? >$(run-status)
+
+demo: module
+	@scripts/demo.sh
+
+test:
+	@scripts/test.sh
+
+host-test:
+	@scripts/host-test.sh
+
+check:
+	@scripts/check.sh
+
+setup:
+	@scripts/setup.sh
+
+clean:
+	rm -rf build ferrotrace.ko
+
+distclean: clean
+	@scripts/distclean.sh
+
+help:
+	@sed -n 's/^#: \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+
+#: make                build ferrotrace.ko: for the running kernel if that is a Debian kernel with
+#:                     Rust, else for the pinned one
+#: make demo           trace a workload in a virtual machine and show the trace
+#: make run            a shell in a virtual machine with the module loaded
+#: make run CMD='...'  run that there instead; exits with its status
+#: make test           all tests, each kernel in a virtual machine
+#: make test T=pattern the tests whose path under tests/cases the pattern matches ('filter/*');
+#:                     T=clients: those with trace-cmd, perf and bpftrace, and T=lockdown: those
+#:                     under lockdown, which have boots of their own
+#: make host-test      the tests that need no kernel
+#: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch
+#: make setup          only fetch and build what the others need
+#: make clean          remove what was built here
+#: make distclean      remove the tool chain and the kernels from the cache too
+#:
+#: Variables:
+#: ARCH=x86_64|arm64   machine (x86_64; make test: both)
+#: KERNEL=debian       the unmodified Debian kernel pinned in qemu/kernel.pin (the default)
+#: KERNEL=mainline     a vanilla kernel, built with the configuration under qemu/
+#: KERNEL=debug        the same with KASAN, lockdep, RCU proving and the like (slow)
+#: KERNEL=release      any other Debian kernel that still is in the archive, as `uname -r` says it
+#: KDIR=dir            build for this kernel tree (make only)
+#: EXTRA=dir           put the files of a folder into the guest, as /extra (run)
+#: CLIENTS=1           put trace-cmd, perf and bpftrace into the guest (run)
+#: SMP=n MEM=n         processors (2) and MiB of memory (run)
+#: LOAD=0              do not insmod the module, which is $MODULE in the guest (run)
+#: TIMEOUT=n           seconds until a guest with CMD is stopped (120; exit status 124)

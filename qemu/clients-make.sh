@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Usage: clients-make.sh ARCH DIRECTORY
+#
+# Makes DIRECTORY/clients.cpio, a further archive for the initramfs: trace-cmd, perf and bpftrace
+# from Debian's packages, with the libraries that they load and nothing else. The packages are
+# only unpacked, so those of another architecture need no emulation. Run in the build environment.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname -- "$0")/../scripts/lib.sh"
+# shellcheck source=scripts/fetch.sh
+. "$top/scripts/fetch.sh"
+arch=$1 dir=$2
+deb=$(debian_arch "$arch")
+tree=$dir/tree root=$dir/root
+
+# As if for a machine that has no package yet. perf is that of the newest kernel.
+fetch() {
+	: >"$dir/status"
+	fetch_into "$dir/packages" --yes --download-only -o Dir::State::status="$dir/status" \
+		-o Dir::Cache::archives="$dir/packages" -o Dir::Cache::pkgcache= \
+		-o Dir::Cache::srcpkgcache= -o APT::Architecture="$deb" -o APT::Architectures="$deb" \
+		install trace-cmd linux-perf/trixie-backports bpftrace
+	for package in "$dir"/packages/*.deb; do
+		dpkg -x "$package" "$tree"
+	done
+}
+
+# take FILE [FROM]: a file of the packages and, once each, the libraries that it is linked with.
+take() {
+	[ ! -e "$root/$1" ] || return 0
+	mkdir -p "$root/${1%/*}"
+	cp -L "$tree/${2:-$1}" "$root/$1"
+	for library in $(readelf -d "$root/$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p'); do
+		case $library in
+		# At the path that the programs know it by.
+		ld-linux*) ;;
+		*) take "$lib/$library" ;;
+		esac
+	done
+}
+
+pack() {
+	lib=$(cd "$tree" && echo usr/lib/*-linux-gnu)
+	for program in trace-cmd perf bpftrace; do
+		take usr/bin/$program
+	done
+	for plugin in "$tree/$lib"/traceevent/plugins/*.so; do
+		take "${plugin#"$tree/"}"
+	done
+	linker=$(readelf -l "$root/usr/bin/trace-cmd" |
+		sed -n 's/.*program interpreter: \/\(.*\)\]$/\1/p')
+	take "$linker" "$lib/${linker##*/}"
+	cd "$root"
+	find . | LC_ALL=C sort | cpio --quiet -o -H newc --owner 0:0 >"$dir/clients.cpio"
+}
+
+steps 2 "clients $arch"
+step 'fetching trace-cmd, perf and bpftrace (100 MB)' fetch
+step 'packing them' pack

@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Usage: clients.sh ARCH
+#
+# Prints the path of an archive for the initramfs with trace-cmd, perf and bpftrace, made first
+# if it is missing. It is the same for all kernels, and so is kept with them.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname -- "$0")/../scripts/lib.sh"
+arch=$1
+
+key=$(sha256sum "$top/qemu/clients-make.sh" | cut -c1-12)
+clients=$cache/clients/$arch-$key.cpio
+if [ ! -e "$clients" ]; then
+	mkdir -p "$cache/clients"
+	(
+		flock 9
+		[ -e "$clients" ] || {
+			work=$cache/clients/$arch.new
+			rm -rf "$work"
+			mkdir "$work"
+			"$top/scripts/env.sh" "$top/qemu/clients-make.sh" "$arch" "$work"
+			mv "$work/clients.cpio" "$clients"
+			rm -rf "$work"
+		}
+	) 9>"$cache/clients/lock"
+fi
+printf '%s\n' "$clients"

@@ -1,0 +1,140 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Usage: [VARIABLE=...] run.sh
+#
+# Boots a kernel under QEMU with the module in it. On standard output comes what the command in
+# the guest prints; the exit status is the command's, 124 when its time is up, or 125 when the
+# guest died. All is told by the environment:
+#   ARCH, KERNEL  what to boot (x86_64, debian)
+#   CMD           the command, a piece of shell script; without it, an interactive shell
+#   TIMEOUT       seconds that the guest may take, boot included (120; a shell has no limit)
+#   MODULE        the module (build/KERNEL-ARCH/ferrotrace.ko)
+#   LOAD          0: do not insmod it
+#   EXTRA         a folder whose files are put into /extra
+#   CLIENTS       1: with trace-cmd, perf and bpftrace in the guest
+#   SMP, MEM      processors (2) and MiB of memory
+#   LOG           where the kernel's console goes (build/KERNEL-ARCH/console.log)
+#   APPEND        more words for the kernel's command line
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname -- "$0")/../scripts/lib.sh"
+arch=${ARCH:-x86_64} kernel=${KERNEL:-debian}
+out=$top/build/$kernel-$arch
+MODULE=${MODULE:-$out/ferrotrace.ko}
+
+if [ -n "${EXTRA:-}" ] && [ ! -d "$EXTRA" ]; then
+	die "EXTRA=$EXTRA: no such folder"
+fi
+case ${SMP:-2} in
+*[!0-9]* | '' | 0*) die "SMP=$SMP: not a number of processors" ;;
+esac
+case ${TIMEOUT:-1} in
+*[!0-9]* | '' | 0*) die "TIMEOUT=$TIMEOUT: not a number of seconds" ;;
+esac
+case ${LOAD:=1} in
+0 | 1) ;;
+*) die "LOAD=$LOAD: neither 0 nor 1" ;;
+esac
+case ${CLIENTS:=0} in
+0 | 1) ;;
+*) die "CLIENTS=$CLIENTS: neither 0 nor 1" ;;
+esac
+if [ "$LOAD" = 1 ] && [ ! -e "$MODULE" ]; then
+	die "there is no module $MODULE: build it (make), or say LOAD=0"
+fi
+if [ -z "${CMD:-}" ] && [ ! -t 0 ]; then
+	die 'a shell needs a terminal; give a command in CMD'
+fi
+
+dir=$("$top/scripts/kernel.sh" -q "$kernel" "$arch")
+base=$("$top/qemu/base.sh" "$arch")
+clients=/dev/null
+[ "$CLIENTS" = 0 ] || clients=$("$top/qemu/clients.sh" "$arch")
+mkdir -p "$out"
+work=$(mktemp -d "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
+log=${LOG:-$out/console.log}
+# Another run may have the same name for its log: it gets there at the end.
+trap 'mv -f "$work/console" "$log" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# What this run adds to the initramfs: a last archive, which the kernel unpacks over the others.
+root=$work/root
+mkdir -p "$root/lib" "$root/extra"
+if [ -e "$MODULE" ]; then
+	cp "$MODULE" "$root/lib/ferrotrace.ko"
+fi
+if [ -n "${EXTRA:-}" ]; then
+	cp -RL "$EXTRA/." "$root/extra"
+fi
+if [ -n "${CMD:-}" ]; then
+	printf '%s\n' "$CMD" >"$root/command"
+fi
+cp "$dir/tree/.config" "$root/kernel.config"
+window=$(stty size 2>/dev/null) || window='24 80'
+cat >"$root/run.conf" <<-EOF2
+	load=$LOAD
+	kernel=$kernel
+	arch=$arch
+	rows=${window% *}
+	cols=${window#* }
+EOF2
+
+case $kernel in
+debug) mem=2048 ;;
+*) mem=1024 ;;
+esac
+mem=${MEM:-$((mem + 3 * $(du -cm "$root" "$clients" | tail -n 1 | cut -f1)))}
+
+case $arch in
+x86_64)
+	set -- qemu-system-x86_64 -cpu max
+	console=ttyS0 ;;
+arm64)
+	set -- qemu-system-aarch64 -M virt -cpu max,pauth-impdef=on
+	console=ttyAMA0 ;;
+esac
+# With a thread for each CPU, x86_64 kernels now and then died of a breakpoint (Oops: int3) in code that
+# they were patching, and on arm64 an event that was turned on did not fire, once in thirty times; with
+# one thread for all neither was seen.
+set -- "$@" -accel tcg,thread=single -smp "${SMP:-2}" -m "${mem}M" -nodefaults -display none \
+	-no-reboot -monitor none -net none \
+	-kernel "$dir/image" -initrd "$work/initrd" \
+	-append "console=$console panic=-1 loglevel=7 printk.devkmsg=on ${APPEND:-}" \
+	-chardev "file,id=console,path=$work/console" -serial chardev:console \
+	-chardev stdio,id=command,signal=off -serial chardev:command
+: >"$work/console"
+
+# Debug information is of no use in there, and loading it takes time.
+cross=$(cross_compile "$arch")
+# shellcheck disable=SC2016 # for the shell inside
+pack='cd "$1/root" && { [ ! -e lib/ferrotrace.ko ] || "$4" --strip-debug lib/ferrotrace.ko; } &&
+	find . | cpio --quiet -o -H newc --owner 0:0 | cat "$2" "$3" - >"$1/initrd" || exit
+	shift 4; exec "$@"'
+set -- "$top/scripts/env.sh" sh -c "$pack" sh "$work" "$base" "$clients" "${cross#*=}strip" "$@"
+status=0
+if [ -n "${CMD:-}" ]; then
+	# --foreground: a process group of its own would be out of the reach of Ctrl-C.
+	timeout --foreground --kill-after=10 "${TIMEOUT:-120}" "$@" </dev/null || status=$?
+else
+	say "console log: $work/console, later $log; leave with 'exit' or Ctrl-D"
+	"$@" || status=$?
+fi
+
+guest() {
+	sed -n "s/^.*ferrotrace-guest: $1 //p" "$work/console" | tr -d '\r' | tail -n 1
+}
+error=$(guest error:)
+if [ "$status" = 124 ] || [ "$status" = 137 ]; then
+	say "the guest was stopped after TIMEOUT=${TIMEOUT:-120} seconds; its console: $log"
+	exit 124
+elif [ "$status" != 0 ]; then
+	die "QEMU failed (status $status)"
+fi
+status=$(guest status)
+if [ -n "$error" ] || [ -z "$status" ]; then
+	tail -n 30 "$work/console" >&2
+	say "the guest ${error:-died}; all of its console: $log"
+	exit 125
+fi
+exit "$status"

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Host tool: prints, as Rust source, the fingerprints that a module expects of its kernel.
+//!
+//! Usage: `btf_fingerprint LIST BTF`, where LIST is `src/ktrace/abi.list` and BTF the raw contents
+//! of the `.BTF` section of the kernel that the module is built for.
+
+#[path = "../src/ktrace/btf.rs"]
+mod btf;
+
+use btf::Btf;
+use btf::Item;
+use std::env;
+use std::fs;
+use std::process::ExitCode;
+
+fn run(list: &str, raw: &str) -> Result<String, String> {
+    let text = fs::read_to_string(list).map_err(|e| format!("{list}: {e}"))?;
+    let raw_bytes = fs::read(raw).map_err(|e| format!("{raw}: {e}"))?;
+    let btf = Btf::new(&raw_bytes).map_err(|e| format!("{raw}: {e:?}"))?;
+    let mut index = vec![0; btf.count().map_err(|e| format!("{raw}: {e:?}"))?];
+    let indexed = btf.index(&mut index).map_err(|e| format!("{raw}: {e:?}"))?;
+
+    let mut out = String::from("pub(super) static FINGERPRINTS: &[super::Fingerprint] = &[\n");
+    let mut sizes = String::new();
+    for line in text
+        .lines()
+        .filter(|l| !l.is_empty() && !l.starts_with('#'))
+    {
+        let mut words = line.split_whitespace();
+        let (kind, name) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+        let item = match kind {
+            "struct" => Item::Struct,
+            "enum" => Item::Enum,
+            "func" => Item::Func,
+            _ => return Err(format!("{list}: what is a '{kind}'?")),
+        };
+        let hash = indexed
+            .fingerprint(item, name.as_bytes())
+            .ok_or(format!("this kernel's BTF has no {kind} {name}"))?;
+        if let Some(size) = indexed
+            .struct_size(name.as_bytes())
+            .filter(|_| item == Item::Struct)
+        {
+            sizes += &format!(
+                "const _: () = assert!(core::mem::size_of::<super::{name}>() == {size});\n"
+            );
+        }
+        out += &format!(
+            "    super::Fingerprint {{ item: Item::{item:?}, name: c\"{name}\", hash: {hash:#018x} }},\n"
+        );
+    }
+    // Had bindgen got a member wrong, what it made would not fit.
+    Ok(out + "];\n" + &sizes)
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().collect();
+    let [_, list, raw] = args.as_slice() else {
+        eprintln!("usage: btf_fingerprint LIST BTF");
+        return ExitCode::FAILURE;
+    };
+    match run(list, raw) {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("btf_fingerprint: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}

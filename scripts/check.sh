@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Usage: check.sh [CHECK...]
+#
+# What can be found without running the module: rustfmt, clippy, rustdoc, shellcheck and the
+# kernel's checkpatch, or some of these; none may have anything to say. All are the build environment's.
+# Closes with `N passed, N failed, 0 skipped`.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+arch=x86_64
+dir=$("$top/scripts/kernel.sh" debian $arch)
+source=$(readlink -f "$dir/tree/source")
+out=$top/build/check
+cd "$top"
+
+# files PATTERN...: of what is in the repository or could be committed.
+files() {
+	git ls-files --cached --others --exclude-standard -- "$@" | sort | while read -r file; do
+		[ ! -e "$file" ] || echo "$file"
+	done
+}
+
+in_env() {
+	"$top/scripts/env.sh" "$@"
+}
+
+check_rustfmt() {
+	files '*.rs' | in_env xargs rustfmt --check --config-path "$source/.rustfmt.toml"
+}
+
+# Anew each time: what is up to date would not be looked at.
+check_clippy() {
+	rm -rf "$out/src"
+	"$top/scripts/kbuild.sh" "$dir" "$out" KTRACE_TESTS=1 CLIPPY=1 KRUSTFLAGS=-Dwarnings KCFLAGS=-Werror
+}
+
+# After clippy: with the same words that the compiler was called with, which Kbuild keeps.
+check_rustdoc() {
+	words=$(sed -n -e '1s/^savedcmd_[^ ]* := //p' "$out/src/.lib.o.cmd" |
+		sed -e 's/ --emit=[^ ]*//g' -e 's/ --crate-type [^ ]*//' -e 's/ --out-dir [^ ]*//' \
+			-e 's/ [^ ]*\(rustc\|clippy-driver\) / rustdoc /')
+	words="$words --crate-name ferrotrace --output doc --document-private-items -Dwarnings"
+	# Generated types point at each other in long chains.
+	words="$words -Zcrate-attr='recursion_limit=\"1024\"'"
+	in_env env RUSTC_BOOTSTRAP=1 KTRACE_GENERATED="$out/generated" \
+		sh -c "cd '$out' && $words"
+}
+
+# What the functions that cases call have set, shellcheck can't see there (SC2154).
+check_shellcheck() {
+	{
+		files '*.sh'
+		files ':!*.sh' ':!*.tc' | while read -r file; do
+			! head -n 2 "$file" | grep -Eq '^#!/bin/sh|^# shellcheck shell=sh' || echo "$file"
+		done
+	} | in_env xargs shellcheck --external-sources
+	files '*.tc' | in_env xargs shellcheck --shell=sh --exclude=SC2154
+}
+
+# The types ignored are about patches to the kernel's own tree, and a macro of its headers.
+check_checkpatch() {
+	files '*.c' '*.h' '*.rs' '*.sh' '*.tc' Makefile Kbuild qemu/init tests/run tests/case \
+		tests/functions tests/host/run .ci/run ci/run |
+		in_env xargs perl "$source/scripts/checkpatch.pl" --no-tree --terse --quiet \
+			--no-summary --show-types --max-line-length=100 --ignore=FILE_PATH_CHANGES,PREFER_DEFINED_ATTRIBUTE_MACRO -f
+}
+
+passed=0 failed=0
+mkdir -p "$out"
+[ $# -gt 0 ] || set -- rustfmt clippy rustdoc shellcheck checkpatch
+for name; do
+	start=$(date +%s)
+	# One line of what bindgen makes can be megabytes long.
+	{
+		set +e
+		(
+			set -e
+			"check_$name"
+		) </dev/null 2>&1
+		echo $? >"$out/status"
+	} | cut -c1-300 | head -n 1000 >"$out/$name.log"
+	if [ "$(cat "$out/status")" = 0 ]; then
+		passed=$((passed + 1))
+		say "$name: nothing ($(($(date +%s) - start)) s)"
+	else
+		failed=$((failed + 1))
+		say "$name:"
+		cat "$out/$name.log" >&2
+	fi
+done
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]

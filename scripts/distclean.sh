@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Usage: distclean.sh
+#
+# Removes the tool chain and the kernels from the cache directory.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+for dir in "$cache"/env-* "$cache/kernels" "$cache/clients"; do
+	[ -e "$dir" ] || continue
+	say "removing $dir"
+	# What was unpacked in a user namespace may belong to ids that only such a namespace has.
+	rm -rf "$dir" 2>/dev/null || unshare --user --map-root-user --map-auto rm -rf "$dir" 2>/dev/null ||
+		sudo rm -rf "$dir"
+done
+rm -rf "$cache"/busybox-* "$cache/lock"

@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Usage: become=... env-make.sh ENVIRONMENT KEY
+#
+# Makes the build environment; only env.sh calls it. This file and the list of packages are what
+# the key is made of: an environment that they no longer describe is made anew.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+env=$1 key=$2
+become=${become-}
+
+suite=trixie
+arch=$(dpkg --print-architecture)
+case $arch in
+amd64) other=arm64 other_gnu=aarch64 ;;
+arm64) other=amd64 other_gnu=x86-64 ;;
+*) die "this is a machine of architecture $arch; only amd64 and arm64 are supported" ;;
+esac
+
+packages=$(sed -e 's/#.*//' -e "s/^gcc-%/gcc-$other_gnu/" -e "s/%/$other/" \
+	"$top/scripts/packages" | tr -s '[:space:]' ,)
+
+# Whole or not at all: what an interrupt leaves behind is only ever in the temporary directory.
+tmp=$env.new
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/ferrotrace.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+# A proxy, or a mirror that stands still, is as well known to the machine's own apt.
+apt-config dump | grep -E '^Acquire::(https?|ftp|Check-|Retries|Force)' >"$work/apt.conf" || :
+cat >>"$work/apt.conf" <<-EOF2
+	Acquire::Retries "3";
+	Acquire::Languages "none";
+	APT::Sandbox::User "root";
+	APT::Install-Recommends "false";
+EOF2
+
+# Backports and source packages come from where mmdebstrap gets the rest.
+cat >"$work/hook" <<-'EOF2'
+	#!/bin/sh
+	set -eu
+	list=$1/etc/apt/sources.list
+	sed -n "s/ $suite main\$/ $suite-backports main/p" "$list" >"$list.d/backports.list"
+	sed 's/^deb /deb-src /' "$list.d/backports.list" >"$list.d/source.list"
+	test -s "$list.d/source.list"
+	cp "$work/apt.conf" "$1/etc/apt/apt.conf.d/90ferrotrace"
+	chroot "$1" dpkg --add-architecture "$other"
+	chroot "$1" apt-get update
+	: >>"$1/etc/hosts"
+	rm -f "$1/etc/resolv.conf"
+	: >"$1/etc/resolv.conf"
+	echo "$key" >"$1/etc/ferrotrace-env"
+EOF2
+chmod +x "$work/hook"
+chmod 755 "$work"
+
+case $become in
+'' | sudo) mode=root ;;
+*) mode=unshare ;;
+esac
+
+# mmdebstrap's own user namespace can't look into a private home directory, hence /var/tmp and
+# the pipe. tar stops reading at the archive's end mark; what follows, padding, must be read too, or
+# mmdebstrap fails if it has not written it by then. No device nodes: the machine's /dev is used.
+bootstrap() {
+	export suite key other work
+	$become rm -rf "$tmp"
+	mkdir "$tmp"
+	{
+		# shellcheck disable=SC2086 # nothing, or sudo
+		TMPDIR=/var/tmp ${sudo:+sudo --preserve-env} mmdebstrap --mode=$mode --variant=minbase \
+			--architectures="$arch" --include="$packages" --aptopt="$work/apt.conf" \
+			--dpkgopt='path-exclude=/usr/share/doc/*' \
+			--dpkgopt='path-exclude=/usr/share/man/*' \
+			--dpkgopt='path-exclude=/usr/share/locale/*' \
+			--skip=cleanup/apt/lists,cleanup/reproducible \
+			--customize-hook="$work/hook" "$suite" - || echo failed >"$work/failed"
+	} | {
+		$become tar -x -C "$tmp" --exclude='./dev/*'
+		cat >/dev/null
+	}
+	[ ! -e "$work/failed" ]
+	if [ "$become" = sudo ]; then
+		sudo chown -R "$(id -u):$(id -g)" "$tmp/var/lib/apt" "$tmp/var/cache/apt"
+	fi
+	mv "$tmp" "$env"
+}
+
+sudo=
+[ "$become" != sudo ] || sudo=1
+steps 1 environment
+step "Debian $suite with its tool chain (about 1 GB to fetch, some minutes)" bootstrap

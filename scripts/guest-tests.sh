@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Usage: guest-tests.sh ARCH KERNEL [PATTERN...]
+#
+# Boots one guest, runs the test cases there (those that a pattern matches) and judges: a case
+# that failed, was unresolved or unsupported or has no result counts as failed, and so does a
+# guest that died or hung, and a kernel log with complaints in it. Closes with one line,
+# `N passed, N failed, N skipped`. CASES=FOLDER runs those of another folder than tests/cases:
+# selftest, without the module, lockdown, which needs a boot of its own, or clients, which needs a
+# guest with more in it.
+# SHARE=I/N runs only number I of every N cases.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+arch=$1 kernel=$2
+shift 2
+out=$top/build/$kernel-$arch
+name=${CASES:-cases}${SHARE:+-${SHARE%/*}}
+results=$out/$name.ktap
+log=$out/$name.log
+mkdir -p "$out"
+
+# What the kernel says in its log when something is wrong.
+complaints='WARNING:|BUG:|BUG |Oops|KASAN:|UBSAN:|Kernel panic|general protection|Internal error'
+complaints="$complaints|Unable to handle|suspicious RCU|possible recursive|possible circular"
+complaints="$complaints|inconsistent lock|irq lock inversion|bad unlock balance|held lock freed"
+complaints="$complaints|Invalid wait context|sleeping function called|scheduling while atomic"
+complaints="$complaints|self-detected stall|detected stalls|rcu: INFO|soft lockup|hard LOCKUP"
+complaints="$complaints|blocked for more than|new suspected memory leaks|ODEBUG:|list_add corruption"
+complaints="$complaints|list_del corruption|Freeing unused.*failed|refcount_t:|DEBUG_LOCKS_WARN_ON"
+complaints="$complaints|CFI failure|Missing ENDBR|Delta way too big|Bad page"
+
+# A kernel that complained as it booted looks no further: that is no guest for tests (status 99).
+troubled=99
+command="if dmesg | grep -Eq '$complaints'; then exit $troubled; fi; "
+# The patterns are for the shell in the guest: quoted for the one here, and once more.
+command="${command}sh /tests/run -d /tests/${CASES:-cases}${SHARE:+ -s $SHARE}"
+for pattern; do
+	command="$command '$(printf '%s' "$pattern" | sed "s/'/'\\\\''/g")'"
+done
+dir=$("$top/scripts/kernel.sh" -q "$kernel" "$arch")
+extra=
+[ "${CASES:-}" != clients ] || export CLIENTS=1
+if [ "${CASES:-}" = selftest ]; then
+	export MODULE=/nonexistent
+else
+	extra=$out/extra-$name
+	rm -rf "$extra"
+	mkdir "$extra"
+	"$top/scripts/env.sh" "$top/scripts/test-modules.sh" "${CASES:-cases}" "$arch" "$dir" "$out" \
+		"$extra"
+fi
+
+echo "# $kernel $arch ($(cat "$dir/release"))${CASES:+: $CASES}${SHARE:+, $SHARE of the cases}"
+for try in 1 2 3; do
+	rm -f "$results.status"
+	{
+		# The kernel prints events to its log only if it was told at boot that it may be asked to.
+		APPEND='tp_printk tp_printk_stop_on_boot' LOAD=0 CMD=$command EXTRA=$extra LOG=$log \
+			ARCH=$arch KERNEL=$kernel TIMEOUT=${TIMEOUT:-3600} "$top/qemu/run.sh" ||
+			echo $? >"$results.status"
+	} | tee "$results"
+	status=$(cat "$results.status" 2>/dev/null) || status=0
+	if [ $try = 3 ] || [ "$status" != $troubled ]; then
+		break
+	fi
+	echo '# the kernel complained as it booted, before there was a module: booting once more'
+	grep -E "$complaints" "$log" | sed 's/^/# /'
+done
+
+read -r passed failed skipped missing <<EOF2
+$(awk '
+	/^1\.\.[0-9]+/ && !planned { planned = 1; plan = substr($0, 4) + 0 }
+	/^ok / { if ($0 ~ / # SKIP/) skipped++; else passed++ }
+	/^not ok / { failed++ }
+	END {
+		missing = planned ? plan - passed - failed - skipped : 1
+		print passed + 0, failed + 0, skipped + 0, missing
+	}' "$results")
+EOF2
+if [ "$missing" != 0 ]; then
+	echo "$missing result(s) missing"
+	failed=$((failed + (missing > 0 ? missing : 1)))
+fi
+
+if [ -e "$results.status" ]; then
+	echo "guest status $(cat "$results.status"); its console: $log"
+	rm -f "$results.status"
+	failed=$((failed + 1))
+fi
+
+if grep -E "$complaints" "$log" >"$results.complaints"; then
+	echo "the kernel complained, see $log:"
+	grep -E "ferrotrace-test: |$complaints" "$log" | awk '
+		/ferrotrace-test: / { test = $0; next }
+		{ if (test) print "  " test; test = ""; print "    " $0 }'
+	failed=$((failed + 1))
+fi
+rm -f "$results.complaints"
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]

@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Usage: kernel-vanilla.sh mainline|debug ARCH DIRECTORY FRAGMENT...
+#
+# Builds a vanilla kernel from the upstream tarball that Debian's source package carries and these
+# fragments of configuration; kernel.sh calls it, in the build environment.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+# shellcheck source=scripts/fetch.sh
+. "$top/scripts/fetch.sh"
+kernel=$1 arch=$2 dir=$3
+shift 3
+
+[ ! -e "$dir/complete" ] || exit 0
+pick_version "$arch"
+upstream=${version%%-*}
+source=$cache/kernels/source-$upstream-vanilla
+patched=$cache/kernels/source-$version
+tree=$dir/tree
+
+# An archive may have Debian's source as a binary package (linux-source) but not the tarball that
+# it was made from. That is only known from trying, and no other failure counts.
+fetch() {
+	fetch_into "$source.tmp" source --download-only --tar-only "linux=$version" \
+		>"$dir/fetch.log" 2>&1 || {
+		cat "$dir/fetch.log"
+		grep -q '404 ' "$dir/fetch.log" || return 1
+		: >"$dir/patched"
+		[ -d "$patched" ] ||
+			fetch_into "$patched.tmp" download "$(source_package "$version")=$version"
+	}
+}
+
+unpack() {
+	if [ ! -e "$dir/patched" ]; then
+		unpack_tar "$source.tmp/linux_$upstream.orig.tar.xz" "$source"
+	elif [ ! -d "$patched" ]; then
+		dpkg -x "$patched.tmp"/*.deb "$patched.tmp"
+		unpack_tar "$patched.tmp"/usr/src/linux-source-*.tar.xz "$patched"
+	fi
+	rm -rf "$source.tmp" "$patched.tmp"
+}
+
+kmake() {
+	nice make -C "$source" O="$tree" ARCH="$arch" LLVM=-19 KBUILD_BUILD_USER=ferrotrace \
+		KBUILD_BUILD_HOST=localhost "$@"
+}
+
+# Every line of every fragment has to be in the result: Kconfig drops in silence what lacks a
+# dependency.
+configure() {
+	mkdir -p "$tree"
+	kmake tinyconfig
+	cat "$@" >"$dir/fragment.config"
+	if [ -e "$dir/patched" ]; then
+		echo 'CONFIG_LOCALVERSION="-debian-source"' >>"$dir/fragment.config"
+	fi
+	cat "$dir/fragment.config" >>"$tree/.config"
+	kmake olddefconfig
+	grep -E '^(# )?CONFIG_' "$dir/fragment.config" >"$dir/wanted"
+	status=0
+	while read -r line; do
+		case $line in
+		'# '*)
+			name=${line#\# }
+			! grep -q "^${name%% *}=" "$tree/.config" ;;
+		*)
+			grep -Fqx "$line" "$tree/.config" ;;
+		esac || {
+			echo "not taken: $line"
+			status=1
+		}
+	done <"$dir/wanted"
+	return $status
+}
+
+build() {
+	case $arch in
+	x86_64) image=arch/x86/boot/bzImage target=bzImage ;;
+	arm64) image=arch/arm64/boot/Image target=Image ;;
+	esac
+	kmake -j"$(nproc)" "$target" modules
+	cp "$tree/$image" "$dir/image"
+	cp "$tree/include/config/kernel.release" "$dir/release"
+	echo "ARCH=$arch LLVM=-19" >"$dir/args"
+}
+
+# Modules need neither the objects nor the archives; vmlinux stays, with its line numbers.
+trim() {
+	find "$tree" \( -path "$tree/scripts" -o -path "$tree/tools" -o -path "$tree/rust" \) -prune -o \
+		\( -name '*.o' -o -name '*.a' -o -name '.*.cmd' -o -name '.tmp_vmlinux*' \
+		-o -name 'vmlinux.unstripped' -o -name 'vmlinux.bin*' -o -name 'bzImage' -o -name Image \) \
+		-type f -exec rm -f {} +
+	: >"$dir/complete"
+}
+
+rm -rf "$dir"
+mkdir -p "$dir"
+if [ -d "$source" ]; then
+	steps 3 "kernel $kernel $arch"
+else
+	steps 5 "kernel $kernel $arch"
+	step "fetching the source of $upstream" fetch
+	step 'unpacking it' unpack
+fi
+if [ -e "$dir/patched" ]; then
+	source=$patched
+	note="${note:+$note; }NOT vanilla: the archive in use lacks linux_$upstream.orig.tar.xz, so it is built"
+	note="$note from Debian's patched source"
+fi
+[ -z "$note" ] || echo "$note" >"$dir/note"
+step 'configuring' configure "$@"
+step 'building (10 to 20 minutes on two processors)' build
+step 'tidying up' trim

@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Usage: kernel.sh [-q] KERNEL ARCH
+#
+# Makes a kernel ready to build modules for and to boot, unless it is, and prints its directory:
+#   tree/      for `make -C tree M=...`; its vmlinux carries the kernel's BTF
+#   image      bzImage or Image
+#   release    what `uname -r` says there
+#   args       the variables that its make wants
+#   note       what a user should know about it, if anything; -q: without saying it
+#
+# KERNEL is `debian` (the pinned Debian kernel), the release of any other Debian kernel
+# (`uname -r`), `mainline` or `debug` (vanilla, built here); ARCH is x86_64 or arm64.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+quiet=
+if [ "${1-}" = -q ]; then
+	quiet=1
+	shift
+fi
+[ $# = 2 ] || die 'usage: kernel.sh [-q] KERNEL ARCH'
+kernel=$1 arch=$2
+case $arch in
+x86_64 | arm64) ;;
+*) die "ARCH=$arch: only x86_64 and arm64 are supported" ;;
+esac
+
+# shellcheck source=qemu/kernel.pin
+. "$top/qemu/kernel.pin"
+deb=$(debian_arch "$arch")
+set --
+case $kernel in
+debian)
+	dir=$cache/kernels/debian-$release-$deb
+	recipe=debian ;;
+mainline | debug)
+	recipe=vanilla
+	for name in common "$arch" "$kernel" "$kernel-$arch"; do
+		fragment=$top/qemu/$name.config
+		[ ! -e "$fragment" ] || set -- "$@" "$fragment"
+	done
+	key=$(cat "$top/qemu/kernel.pin" "$top/scripts/kernel-$recipe.sh" "$@" | sha256sum | cut -c1-12)
+	dir=$cache/kernels/$kernel-$arch-$key ;;
+[0-9]*-"$deb" | [0-9]*-"$deb"-*)
+	dir=$cache/kernels/debian-$kernel
+	recipe=debian
+	# The pinned one has its name even if another had to be taken for it.
+	if [ -e "$dir/complete" ] && [ "$(cat "$dir/release")" != "$kernel" ]; then
+		die "KERNEL=$kernel: Debian no longer has it"
+	fi ;;
+[0-9]*)
+	die "KERNEL=$kernel: not for ARCH=$arch (or say it as \`uname -r\` does, with -$deb at the end)" ;;
+*)
+	die "KERNEL=$kernel: neither debian, mainline, debug nor the release of a Debian kernel" ;;
+esac
+
+if [ ! -e "$dir/complete" ]; then
+	mkdir -p "$cache/kernels"
+	# One at a time: two would share a source tree, and fight for the processors.
+	flock --nonblock "$cache/kernels/lock" true ||
+		say "waiting for another kernel that is being made in $cache/kernels"
+	flock "$cache/kernels/lock" \
+		"$top/scripts/env.sh" "$top/scripts/kernel-$recipe.sh" "$kernel" "$arch" "$dir" "$@"
+fi
+[ -n "$quiet" ] || [ ! -s "$dir/note" ] || say "KERNEL=$kernel: $(cat "$dir/note")"
+printf '%s\n' "$dir"

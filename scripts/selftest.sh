@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Usage: selftest.sh
+#
+# Shows that the test runner sees what it should: that cases fail, hang, can't be resolved, lack
+# something, make the kernel complain or take the guest with them.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+out=$(mktemp "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
+trap 'rm -f "$out"' EXIT
+
+passed=0 failed=0
+# expect STATUS PATTERN LINE...: what running those cases must say.
+expect() {
+	wanted=$1 pattern=$2
+	shift 2
+	status=0
+	CASES=selftest TIMEOUT=60 "$top/scripts/guest-tests.sh" "${ARCH:-x86_64}" "${KERNEL:-debian}" \
+		"$pattern" >"$out" 2>&1 || status=$?
+	good=1
+	if [ $status != "$wanted" ]; then
+		echo "runner: status $status instead of $wanted"
+		good=0
+	fi
+	for line; do
+		grep -Eq "$line" "$out" || {
+			echo "runner: nothing said '$line'"
+			good=0
+		}
+	done
+	if [ $good = 1 ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		sed 's/^/# /' "$out"
+	fi
+}
+
+echo '# the test runner itself'
+expect 0 outcomes/pass '^ok 1 outcomes/pass' '^1 passed, 0 failed, 0 skipped$'
+expect 1 'outcomes/*' '^not ok . outcomes/fail' '^# the reason' '^not ok . outcomes/hang # TIMEOUT' \
+	'^not ok . outcomes/unresolved # UNRESOLVED' '^not ok . outcomes/unsupported # UNSUPPORTED' \
+	'^ok . outcomes/skipped # SKIP' 'WARNING: made up by a test' '^2 passed, 5 failed, 1 skipped$'
+expect 1 'death/*' '1 result.s. missing' 'guest status 125' 'Kernel panic' '^0 passed, 3 failed, 0 skipped$'
+expect 1 no/such/case 'no case matches' '^0 passed, 2 failed, 0 skipped$'
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]

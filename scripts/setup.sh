@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Usage: [ARCH=...] [KERNEL=...] setup.sh
+#
+# Fetches and builds what the other commands need, for one architecture or both.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+"$top/scripts/env.sh" true
+for arch in ${ARCH:-x86_64 arm64}; do
+	"$top/scripts/kernel.sh" "${KERNEL:-debian}" "$arch"
+	"$top/qemu/clients.sh" "$arch"
+done

@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Usage: test-modules.sh cases|clients|lockdown ARCH KERNEL-DIRECTORY OUTPUT DIRECTORY
+#
+# Makes the modules that tests want besides OUTPUT/ferrotrace.ko. For lockdown that is signed.ko,
+# with the signature of a kernel that was built here; else ktrace_test.ko, the module of
+# tests/module/, and for cases those that must be refused, and the kernel's own tests of ftrace. Run in
+# the build environment.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+cases=$1 arch=$2 kernel=$3 out=$4 dir=$5
+
+cross=$(cross_compile "$arch")
+good=$dir/good
+"${cross#*=}strip" --strip-debug -o "$good" "$out/ferrotrace.ko"
+case $cases in
+cases | clients)
+	"${cross#*=}strip" --strip-debug -o "$dir/ktrace_test.ko" "$out/ktrace_test.ko" ;;
+lockdown)
+	key=$kernel/tree/certs/signing_key
+	if [ -e "$key.pem" ]; then
+		hash=$(sed -n 's/^CONFIG_MODULE_SIG_HASH="\(.*\)"$/\1/p' "$kernel/tree/.config")
+		"$kernel/tree/scripts/sign-file" "$hash" "$key.pem" "$key.x509" "$good" "$dir/signed.ko"
+	fi ;;
+esac
+if [ "$cases" = cases ]; then
+	"$top/scripts/broken-modules.py" "$good" "$out/generated/fingerprints.rs" "$dir"
+	cp -r "$(readlink -f "$kernel/tree/source")/tools/testing/selftests/ftrace" "$dir/selftests"
+fi
+rm "$good"

@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The state of each trace array: its filter, its slot in the gate, its hook.
+//!
+//! # Locking
+//!
+//! Everything here is reached through [`STATE`], one mutex. Order: `trace_types_lock`, then that
+//! mutex. Callbacks of the tracer come with the former; control files take the latter alone.
+//!
+//! # Lifetimes
+//!
+//! A trace array's state is made when the trace array is first seen, at load or when an instance
+//! is made, and dropped after it is gone, by [`Changes`]. In between it may stand for a trace
+//! array that no longer exists: it is then found by nobody, since whoever has a trace array at hand
+//! compares folders too ([`Array::is_of`]), and whoever comes from a control file pins it first.
+
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+use crate::{
+    control::{
+        self,
+        Control, //
+    },
+    fgraph::Graph,
+    filter::verdict::{
+        Filter,
+        Forget, //
+    },
+    ktrace::{
+        self,
+        error_log::ErrorLog,
+        ftrace_ops,
+        gate,
+        global::Global,
+        instances::{
+            bind_instances_changed,
+            InstancesChanged, //
+        },
+        sched,
+        symbols::Resolved,
+        task,
+        trace_array::{
+            Id,
+            TraceArray,
+            TypesLock, //
+        },
+        tracefs::{
+            Dir,
+            FileOps, //
+        },
+        tracer, //
+    },
+    profile::Profile,
+    recorder::{
+        option,
+        Recorder, //
+    },
+    sched::accounts::Accounts,
+    tracer::Ferrotrace,
+    watch::Watch, //
+};
+
+/// The state of the module while it is loaded.
+pub(crate) static STATE: Global<State> = Global::new();
+
+/// What there is of one trace array.
+pub(crate) struct Array {
+    /// Tells it from all others that there ever were; control files carry it.
+    serial: usize,
+    tr: Id,
+    dir: Dir,
+    /// Its bit in the gate, while it has a filter or records.
+    slot: Option<u32>,
+    filter: Arc<Filter>,
+    recorder: Arc<Recorder>,
+    /// While ferrotrace is the current tracer.
+    hook: Option<Recording>,
+    /// Once calls have been profiled, until that is cleared.
+    profile: Option<Arc<Profile>>,
+}
+
+/// How it records.
+enum Recording {
+    /// Entries of functions alone.
+    Functions { _hook: ftrace_ops::Hook<Recorder> },
+    /// Calls and returns.
+    Graph { _hook: ktrace::fgraph::Hook<Graph> },
+}
+
+impl Array {
+    /// Whether this is the state of `tr`, and not of one that had its address before.
+    fn is_of(&self, tr: &TraceArray) -> bool {
+        self.tr == tr.id() && self.dir.is_of(tr)
+    }
+
+    pub(crate) fn id(&self) -> Id {
+        self.tr
+    }
+
+    pub(crate) fn filter(&self) -> &Arc<Filter> {
+        &self.filter
+    }
+
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.profile.as_deref()
+    }
+
+    pub(crate) fn is_recording(&self) -> bool {
+        self.hook.is_some()
+    }
+}
+
+/// The state of the module.
+pub(crate) struct State {
+    resolved: Resolved,
+    arrays: KVec<Array>,
+    next_serial: usize,
+    /// While any trace array has a filter.
+    watch: Option<task::Registration<Watch>>,
+    /// While anybody listens to an event that is made of them, or records a call graph.
+    accounts: Option<Arc<sched::Registration<Accounts>>>,
+    /// Whether anybody listens to such an event.
+    listened: bool,
+    /// Gaps in the accounts that there were before.
+    past_gaps: u64,
+    files: FileOps<Control>,
+    tracer: tracer::Registration<Ferrotrace>,
+    errors: Arc<ErrorLog>,
+    /// Kept, so that to lift a filter takes no memory and cannot fail.
+    no_filter: Arc<Filter>,
+}
+
+impl State {
+    /// `no_filter` is an empty one.
+    pub(crate) fn new(
+        resolved: Resolved,
+        files: FileOps<Control>,
+        tracer: tracer::Registration<Ferrotrace>,
+        errors: Arc<ErrorLog>,
+        no_filter: Arc<Filter>,
+    ) -> Self {
+        Self {
+            resolved,
+            arrays: KVec::new(),
+            next_serial: 1,
+            watch: None,
+            accounts: None,
+            listened: false,
+            past_gaps: 0,
+            files,
+            tracer,
+            errors,
+            no_filter,
+        }
+    }
+
+    pub(crate) fn resolved(&self) -> Resolved {
+        self.resolved
+    }
+
+    /// Where users are told what was wrong.
+    pub(crate) fn errors(&self) -> &Arc<ErrorLog> {
+        &self.errors
+    }
+
+    /// The state with that serial number.
+    pub(crate) fn by_serial(&self, serial: usize) -> Option<&Array> {
+        self.arrays.iter().find(|array| array.serial == serial)
+    }
+
+    fn index_by_serial(&self, serial: usize) -> Option<usize> {
+        self.arrays.iter().position(|array| array.serial == serial)
+    }
+
+    fn index_of(&self, tr: &TraceArray) -> Option<usize> {
+        self.arrays.iter().position(|array| array.is_of(tr))
+    }
+
+    /// How many tasks the filter of `array` matches now; `None` while it has none.
+    pub(crate) fn matched(&self, array: &Array) -> Option<u64> {
+        if array.filter.is_empty() {
+            return None;
+        }
+        Some(self.watch.as_ref()?.matched(array.slot?))
+    }
+
+    /// Verdicts that could not be kept.
+    pub(crate) fn verdicts_lost(&self) -> u64 {
+        self.watch.as_ref().map_or(0, |watch| watch.lost())
+    }
+
+    /// How many tasks' times are kept.
+    pub(crate) fn accounts(&self) -> u64 {
+        self.accounts.as_ref().map_or(0, |accounts| accounts.len())
+    }
+
+    /// Intervals of tasks' times that were not told, ever.
+    pub(crate) fn time_gaps(&self) -> u64 {
+        let now = self.accounts.as_ref().map_or(0, |accounts| accounts.gaps());
+        self.past_gaps.wrapping_add(now)
+    }
+
+    /// Keeps accounts of all tasks' times as long as somebody listens to an event that is made of
+    /// them. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, with no accounts kept.
+    pub(crate) fn set_listened(&mut self, any: bool) -> Result {
+        self.listened = any;
+        if any {
+            self.open_accounts()?;
+        } else {
+            self.close_accounts();
+        }
+        Ok(())
+    }
+
+    /// The accounts, opened if there are none.
+    fn open_accounts(&mut self) -> Result<Arc<sched::Registration<Accounts>>> {
+        if let Some(accounts) = &self.accounts {
+            return Ok(Arc::clone(accounts));
+        }
+        let accounts = sched::Registration::new(self.resolved, Accounts::new()?)?;
+        let accounts = Arc::new(accounts, GFP_KERNEL)?;
+        accounts.open_all();
+        self.accounts = Some(Arc::clone(&accounts));
+        Ok(accounts)
+    }
+
+    /// Drops the accounts if nobody wants them any more.
+    fn close_accounts(&mut self) {
+        let is_graph = |array: &Array| matches!(array.hook, Some(Recording::Graph { .. }));
+        let graphs = self.arrays.iter().any(is_graph);
+        if !graphs && !self.listened {
+            self.past_gaps = self.time_gaps();
+            self.accounts = None;
+        } else if let Some(accounts) = &self.accounts {
+            accounts.set_callers(graphs);
+        }
+    }
+
+    /// Brings what there is here in line with the trace arrays that there are. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// The first that was met; what could be done is done.
+    pub(crate) fn reconcile(&mut self, lock: &TypesLock) -> Result {
+        let gone = |array: &Array| !lock.find(array.tr).is_some_and(|tr| array.is_of(tr));
+        while let Some(at) = self.arrays.iter().position(gone) {
+            self.remove(at);
+        }
+        let mut result = Ok(());
+        for tr in lock.arrays() {
+            result = result.and(self.tracer.adopt(tr, lock));
+            result = result.and(self.index_or_add(tr).map(|_| ()));
+        }
+        result
+    }
+
+    /// Where the state of `tr` is; made if there is none yet. Under `trace_types_lock`.
+    fn index_or_add(&mut self, tr: &TraceArray) -> Result<usize> {
+        if let Some(at) = self.index_of(tr) {
+            return Ok(at);
+        }
+        let serial = self.next_serial;
+        let array = Array {
+            serial,
+            tr: tr.id(),
+            dir: Dir::new(tr, c"ferrotrace", control::files(serial), &self.files)?,
+            slot: None,
+            filter: Arc::clone(&self.no_filter),
+            recorder: Arc::new(Recorder::new()?, GFP_KERNEL)?,
+            hook: None,
+            profile: None,
+        };
+        self.next_serial = serial.wrapping_add(1);
+        self.arrays.push(array, GFP_KERNEL)?;
+        Ok(self.arrays.len().wrapping_sub(1))
+    }
+
+    /// Drops a state. Under `trace_types_lock`, which its folder needs.
+    fn remove(&mut self, at: usize) {
+        if let Some(array) = self.arrays.get_mut(at) {
+            array.hook = None;
+        }
+        self.close_accounts();
+        self.lift_filter(at, Arc::clone(&self.no_filter));
+        let _ = self.arrays.remove(at);
+    }
+
+    /// Drops everything that the kernel's trace arrays have of us.
+    pub(crate) fn clear(&mut self, lock: &TypesLock) {
+        self.errors.forget(lock);
+        while !self.arrays.is_empty() {
+            self.remove(0);
+        }
+    }
+
+    /// A free slot for the array at `at`, if it has none.
+    ///
+    /// # Errors
+    ///
+    /// `ENOSPC` if as many trace arrays as there are bits in the gate have one.
+    fn take_slot(&mut self, at: usize) -> Result<u32> {
+        let array = self.arrays.get(at).ok_or(ENODEV)?;
+        if let Some(slot) = array.slot {
+            return Ok(slot);
+        }
+        let used = |slot: &u32| self.arrays.iter().any(|array| array.slot == Some(*slot));
+        let Some(slot) = (0..gate::SLOTS).find(|slot| !used(slot)) else {
+            pr_err!(
+                "{} trace arrays are filtered or recording already\n",
+                gate::SLOTS
+            );
+            return Err(ENOSPC);
+        };
+        if let Some(array) = self.arrays.get_mut(at) {
+            array.slot = Some(slot);
+        }
+        Ok(slot)
+    }
+
+    /// Gives back the slot of the array at `at` if it has no use for it.
+    fn drop_idle_slot(&mut self, at: usize) {
+        if let Some(array) = self.arrays.get_mut(at) {
+            if array.hook.is_none() && array.filter.is_empty() {
+                array.slot = None;
+            }
+        }
+    }
+
+    /// Tells the gate which trace arrays want every task, and every CPU to look again.
+    fn tell_gate(&self) {
+        let all = self.arrays.iter().filter(|array| array.filter.is_empty());
+        gate::set_always(
+            all.filter_map(|array| array.slot)
+                .fold(0, |mask, slot| mask | 1 << slot),
+        );
+        gate::refresh();
+    }
+
+    /// Replaces the filter of the trace array with that serial number. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` if it is gone; `ENOSPC`, `ENOMEM`, with the old filter still in force.
+    pub(crate) fn set_filter(&mut self, serial: usize, filter: Filter, forget: Forget) -> Result {
+        let at = self.index_by_serial(serial).ok_or(ENODEV)?;
+        let filter = Arc::new(filter, GFP_KERNEL)?;
+        self.put_filter(at, filter, forget)
+    }
+
+    fn put_filter(&mut self, at: usize, filter: Arc<Filter>, forget: Forget) -> Result {
+        if filter.is_empty() {
+            self.lift_filter(at, filter);
+            return Ok(());
+        }
+        let slot = self.take_slot(at)?;
+        if self.watch.is_none() {
+            let watch =
+                Watch::new().and_then(|watch| task::Registration::new(self.resolved, watch));
+            match watch {
+                Ok(watch) => self.watch = Some(watch),
+                Err(error) => {
+                    self.drop_idle_slot(at);
+                    return Err(error);
+                }
+            }
+        }
+        if let Some(watch) = &self.watch {
+            watch.set_filter(slot, Some(Arc::clone(&filter)), forget);
+        }
+        if let Some(array) = self.arrays.get_mut(at) {
+            array.filter = filter;
+            gate::set_owner(slot, Some(array.tr));
+        }
+        self.tell_gate();
+        Ok(())
+    }
+
+    /// Puts an empty filter into force: every task is traced, and none needs to be watched for it.
+    fn lift_filter(&mut self, at: usize, empty: Arc<Filter>) {
+        let Some(array) = self.arrays.get_mut(at) else {
+            return;
+        };
+        array.filter = empty;
+        let slot = array.slot;
+        if let Some(slot) = slot {
+            gate::set_owner(slot, None);
+        }
+        if array.hook.is_none() {
+            array.slot = None;
+        }
+        // First everyone, then no verdicts: a task that was traced stays so throughout.
+        self.tell_gate();
+        if let (Some(watch), Some(slot)) = (&self.watch, slot) {
+            watch.set_filter(slot, None, Forget::ALL);
+        }
+        if self.arrays.iter().all(|array| array.filter.is_empty()) {
+            self.watch = None;
+        }
+        self.tell_gate();
+    }
+
+    /// Starts recording in `tr`, whose tracer ferrotrace becomes. Under `trace_types_lock`.
+    pub(crate) fn start(&mut self, tr: &TraceArray, flags: u32) -> Result {
+        let at = self.index_or_add(tr)?;
+        let slot = self.take_slot(at)?;
+        self.arrays.get(at).ok_or(ENODEV)?.recorder.set_flags(flags);
+        match self.hook(at, tr, slot, flags) {
+            Ok(hook) => {
+                if let Some(array) = self.arrays.get_mut(at) {
+                    array.hook = Some(hook);
+                }
+            }
+            Err(error) => {
+                self.close_accounts();
+                self.drop_idle_slot(at);
+                return Err(error);
+            }
+        }
+        self.close_accounts();
+        self.tell_gate();
+        Ok(())
+    }
+
+    /// The profile of the array at `at`, an empty one if there is none.
+    fn open_profile(&mut self, at: usize) -> Result<Arc<Profile>> {
+        let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
+        if let Some(profile) = &array.profile {
+            return Ok(Arc::clone(profile));
+        }
+        let profile = Arc::new(Profile::new()?, GFP_KERNEL)?;
+        array.profile = Some(Arc::clone(&profile));
+        Ok(profile)
+    }
+
+    /// Forgets what was profiled in the trace array with that serial number, and gives the memory
+    /// back unless it goes on there.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` if it is gone.
+    pub(crate) fn clear_profile(&mut self, serial: usize) -> Result {
+        let at = self.index_by_serial(serial).ok_or(ENODEV)?;
+        let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
+        if let Some(profile) = &array.profile {
+            profile.clear();
+        }
+        let wanted = option::GRAPH | option::PROFILE;
+        if array.hook.is_none() || array.recorder.flags() & wanted != wanted {
+            array.profile = None;
+        }
+        Ok(())
+    }
+
+    /// Hooks what the options of the array at `at` ask for.
+    fn hook(&mut self, at: usize, tr: &TraceArray, slot: u32, flags: u32) -> Result<Recording> {
+        let recorder = Arc::clone(&self.arrays.get(at).ok_or(ENODEV)?.recorder);
+        if flags & option::GRAPH == 0 {
+            let _hook = ftrace_ops::Hook::new(self.resolved, tr, slot, recorder)?;
+            return Ok(Recording::Functions { _hook });
+        }
+        let accounts = self.open_accounts()?;
+        let profile = match flags & option::PROFILE {
+            0 => None,
+            _ => Some(self.open_profile(at)?),
+        };
+        let graph = Graph::new(recorder, accounts, tr.is_top(), profile);
+        let graph = Arc::new(graph, GFP_KERNEL)?;
+        let _hook = ktrace::fgraph::Hook::new(self.resolved, tr, slot, graph)?;
+        Ok(Recording::Graph { _hook })
+    }
+
+    /// Stops recording in `tr`.
+    pub(crate) fn stop(&mut self, tr: &TraceArray) {
+        let Some(at) = self.index_of(tr) else {
+            return;
+        };
+        if let Some(array) = self.arrays.get_mut(at) {
+            array.hook = None;
+        }
+        self.close_accounts();
+        self.drop_idle_slot(at);
+        self.tell_gate();
+    }
+
+    /// Sets the options of `tr`. Under `trace_types_lock`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`State::start`], if it records otherwise from now on; it goes on as before then.
+    pub(crate) fn set_options(&mut self, tr: &TraceArray, flags: u32) -> Result {
+        let Some(at) = self.index_of(tr) else {
+            return Ok(());
+        };
+        let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
+        let before = array.recorder.flags();
+        array.recorder.set_flags(flags);
+        if array.hook.is_none() || (before ^ flags) & (option::GRAPH | option::PROFILE) == 0 {
+            return Ok(());
+        }
+        self.stop(tr);
+        let result = self.start(tr, flags);
+        if result.is_err() {
+            self.start(tr, before)?;
+        }
+        result
+    }
+}
+
+/// Instances that come and go.
+pub(crate) struct Changes;
+
+bind_instances_changed!(Changes);
+
+impl InstancesChanged for Changes {
+    fn changed() {
+        let Some(resolved) = STATE.lock().as_ref().map(State::resolved) else {
+            return;
+        };
+        let lock = TypesLock::new(resolved);
+        if let Some(state) = STATE.lock().as_mut() {
+            if let Err(error) = state.reconcile(&lock) {
+                pr_err!("an instance has no ferrotrace: {:?}\n", error);
+            }
+        }
+    }
+}

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The control files: the folder `ferrotrace/` of every trace array.
+//!
+//! They behave as ftrace's own. Opened with `>` a file is replaced by what is written, with `>>`
+//! added to; opened with `>` and closed, or written nothing but white space, it is cleared. What is
+//! wrong with a write is returned by it and told in the trace array's `error_log`, and what was set
+//! before stays: a `>` takes effect with the first good write, not with the opening.
+//!
+//! A word may be split over several writes. One that has no white space behind it counts when the
+//! file is closed.
+
+use kernel::{
+    prelude::*,
+    seq_file::SeqFile,
+    seq_print,
+    str::CStr,
+    sync::Arc, //
+};
+
+use crate::{
+    arrays::{
+        Array,
+        State,
+        STATE, //
+    },
+    filter::{
+        error::{
+            Fault,
+            InputError, //
+        },
+        input::{
+            parse_switch,
+            Input,
+            ListName,
+            ListRef, //
+        },
+        verdict::Forget,
+    },
+    ktrace::{
+        error_log::{
+            self,
+            ErrorLog, //
+        },
+        trace_array::{
+            pin,
+            Pinned, //
+        },
+        tracefs::{
+            self,
+            ControlFile,
+            FileSpec,
+            OpenMode,
+            MODE_READ,
+            MODE_WRITE, //
+        },
+    },
+    limits::{
+        parse_depth,
+        parse_thresholds,
+        Part,
+        Thresholds, //
+    },
+    recorder::Count, //
+};
+
+/// What a file is about.
+#[derive(Clone, Copy)]
+enum Kind {
+    List(ListName),
+    FollowFork,
+    MaxGraphDepth,
+    Thresholds,
+    Profile,
+    Stats,
+}
+
+/// A control file: its name, what it is about, and what it says of itself at its top.
+struct Description {
+    name: &'static CStr,
+    kind: Kind,
+    help: &'static str,
+}
+
+static FILES: &[Description] = &[
+    Description {
+        name: c"set_pid",
+        kind: Kind::List(ListName::Pid),
+        help: "thread ids to trace; 0 is the idle tasks",
+    },
+    Description {
+        name: c"set_notrace_pid",
+        kind: Kind::List(ListName::NotracePid),
+        help: "thread ids not to trace, whatever the other files say",
+    },
+    Description {
+        name: c"set_tgid",
+        kind: Kind::List(ListName::Tgid),
+        help: "process ids to trace: every thread, those to come too",
+    },
+    Description {
+        name: c"set_notrace_tgid",
+        kind: Kind::List(ListName::NotraceTgid),
+        help: "process ids not to trace, whatever the other files say",
+    },
+    Description {
+        name: c"set_comm",
+        kind: Kind::List(ListName::Comm),
+        help: "task names to trace: globs (* ? [a-z]; \\ before a space)",
+    },
+    Description {
+        name: c"set_notrace_comm",
+        kind: Kind::List(ListName::NotraceComm),
+        help: "task names not to trace, whatever the other files say",
+    },
+    Description {
+        name: c"follow_fork",
+        kind: Kind::FollowFork,
+        help: "1: children of a traced task are traced, 0: they are not",
+    },
+    Description {
+        name: c"max_graph_depth",
+        kind: Kind::MaxGraphDepth,
+        help: "how deep calls are recorded: 1 is the outermost ones, 0 all",
+    },
+    Description {
+        name: c"tracing_thresh",
+        kind: Kind::Thresholds,
+        help: "us that a call must take to be recorded, with its callers: total, run, wait, block",
+    },
+    Description {
+        name: c"profile",
+        kind: Kind::Profile,
+        help: "how long calls took and tasks ran and waited, in us; options/ferro-profile, a write clears",
+    },
+    Description {
+        name: c"stats",
+        kind: Kind::Stats,
+        help: "what was matched, recorded and dropped",
+    },
+];
+
+/// The files of the trace array with that serial number. A handle is the number and which file.
+pub(crate) fn files(serial: usize) -> impl Iterator<Item = FileSpec> {
+    FILES.iter().enumerate().map(move |(n, file)| FileSpec {
+        name: file.name,
+        mode: match file.kind {
+            Kind::Stats => MODE_READ,
+            _ => MODE_WRITE,
+        },
+        handle: serial.wrapping_mul(FILES.len()).wrapping_add(n),
+    })
+}
+
+/// An open control file.
+pub(crate) struct Control {
+    about: &'static Description,
+    serial: usize,
+    /// Keeps the trace array as long as the file is open.
+    tr: Pinned,
+    errors: Arc<ErrorLog>,
+    /// For a list that is being written.
+    input: Option<Input>,
+    /// The next good write replaces what there is.
+    replace: bool,
+    /// Nothing was written yet, and nothing refused.
+    untouched: bool,
+    /// Bytes that were taken before the write that is being looked at.
+    written: usize,
+}
+
+impl Control {
+    /// Calls `with` with the state of this file's trace array.
+    fn with<R>(&self, with: impl FnOnce(&State, &Array) -> R) -> Result<R> {
+        let state = STATE.lock();
+        let state = state.as_ref().ok_or(ENODEV)?;
+        Ok(with(state, state.by_serial(self.serial).ok_or(ENODEV)?))
+    }
+
+    /// Puts into force the entries that were written so far. With none, the list is cleared if it is
+    /// to be replaced.
+    fn commit(&mut self, data: &[u8]) -> Result {
+        match self.about.kind {
+            Kind::Thresholds => return self.set_thresholds(data),
+            Kind::MaxGraphDepth => return self.set_max_depth(data),
+            Kind::Profile => return self.clear_profile(),
+            Kind::List(_) | Kind::FollowFork | Kind::Stats => {}
+        }
+        let Kind::List(name) = self.about.kind else {
+            return Ok(());
+        };
+        let Some(input) = &mut self.input else {
+            return Ok(());
+        };
+        let mut state = STATE.lock();
+        let state = state.as_mut().ok_or(ENODEV)?;
+        let current = state.by_serial(self.serial).ok_or(ENODEV)?.filter();
+        let filter = match input.take(self.replace, current) {
+            Ok(filter) => filter,
+            Err(error) => return Err(self.refuse(data, &error)),
+        };
+        let forget = match self.replace {
+            true => name.forgotten_with(),
+            false => Forget::default(),
+        };
+        state.set_filter(self.serial, filter, forget)?;
+        self.replace = false;
+        Ok(())
+    }
+
+    /// Tells the user what was wrong with `data`, the latest piece of what is being written: all of
+    /// it with a mark at the word if that is short enough, or else the word alone.
+    fn refuse(&self, data: &[u8], error: &InputError) -> Error {
+        let text = data.trim_ascii_end();
+        let at = error.offset().checked_sub(self.written);
+        let at = at.filter(|&at| at < text.len() && text.len() <= error_log::MAX_COMMAND);
+        let (command, at) = match at {
+            Some(at) => (text, at),
+            None => (error.token(), 0),
+        };
+        self.errors.log(
+            &self.tr,
+            self.about.name,
+            command,
+            error.fault().index(),
+            at,
+        );
+        error.errno()
+    }
+
+    fn set_follow_fork(&mut self, data: &[u8]) -> Result {
+        let on = parse_switch(data).map_err(|error| self.refuse(data, &error))?;
+        let mut state = STATE.lock();
+        let state = state.as_mut().ok_or(ENODEV)?;
+        let mut filter = state
+            .by_serial(self.serial)
+            .ok_or(ENODEV)?
+            .filter()
+            .try_clone()?;
+        filter.follow_fork = on;
+        // Turned off, it takes back what it has done.
+        let forget = if on { Forget::default() } else { Forget::ALL };
+        state.set_filter(self.serial, filter, forget)
+    }
+
+    fn set_max_depth(&mut self, data: &[u8]) -> Result {
+        let depth = parse_depth(data).map_err(|error| self.refuse(data, &error))?;
+        self.with(|_, array| array.recorder().limits().set_max_depth(depth))
+    }
+
+    /// Nothing, or white space, leaves no threshold.
+    fn set_thresholds(&mut self, data: &[u8]) -> Result {
+        let mut thresholds = match self.replace {
+            true => Thresholds::default(),
+            false => self.with(|_, array| array.recorder().limits().thresholds())?,
+        };
+        parse_thresholds(data, &mut thresholds).map_err(|error| self.refuse(data, &error))?;
+        self.with(|_, array| array.recorder().limits().set_thresholds(thresholds))?;
+        self.replace = false;
+        Ok(())
+    }
+
+    fn clear_profile(&mut self) -> Result {
+        let mut state = STATE.lock();
+        state.as_mut().ok_or(ENODEV)?.clear_profile(self.serial)?;
+        self.replace = false;
+        Ok(())
+    }
+
+    fn show_profile(&self, out: &SeqFile) -> Result {
+        self.with(|_, array| match array.profile() {
+            Some(profile) => profile.show(out),
+            None => Ok(()),
+        })?
+    }
+
+    fn show_thresholds(&self, out: &SeqFile) -> Result {
+        let thresholds = self.with(|_, array| array.recorder().limits().thresholds())?;
+        for part in Part::ALL {
+            match thresholds.get(part) {
+                0 => {}
+                ns => seq_print!(out, "{} {}\n", part.name(), ns / 1000),
+            }
+        }
+        Ok(())
+    }
+
+    fn show_list(&self, out: &SeqFile, name: ListName) -> Result {
+        self.with(|_, array| match array.filter().list(name) {
+            ListRef::Ids(ids) => ids.iter().for_each(|id| seq_print!(out, "{}\n", id)),
+            ListRef::Globs(globs) => globs.iter().for_each(|glob| {
+                tracefs::write_bytes(out, glob.as_bytes());
+                seq_print!(out, "\n");
+            }),
+        })
+    }
+
+    fn show_stats(&self, out: &SeqFile) -> Result {
+        let (entries, overrun) = self.tr.entries();
+        self.with(|state, array| {
+            let count = |what| array.recorder().count(what);
+            seq_print!(out, "recording: {}\n", u32::from(array.is_recording()));
+            match state.matched(array) {
+                Some(matched) => seq_print!(out, "tasks matched: {}\n", matched),
+                None => seq_print!(out, "tasks matched: all\n"),
+            }
+            seq_print!(out, "function records: {}\n", count(Count::Functions));
+            seq_print!(out, "stack records: {}\n", count(Count::Stacks));
+            seq_print!(out, "call records: {}\n", count(Count::Entries));
+            seq_print!(out, "return records: {}\n", count(Count::Returns));
+            seq_print!(out, "records of times: {}\n", count(Count::Times));
+            seq_print!(out, "buffer entries: {}\n", entries);
+            seq_print!(
+                out,
+                "dropped, overwritten before they were read: {}\n",
+                overrun
+            );
+            seq_print!(
+                out,
+                "dropped, not taken by the buffer: {}\n",
+                count(Count::NoRoom)
+            );
+            seq_print!(out, "dropped, recursion: {}\n", count(Count::Recursion));
+            seq_print!(
+                out,
+                "dropped, shadow stack full: {}\n",
+                count(Count::StackFull)
+            );
+            seq_print!(out, "stacks cut off: {}\n", count(Count::StackCut));
+            seq_print!(out, "verdicts lost: {}\n", state.verdicts_lost());
+            seq_print!(out, "tasks whose times are kept: {}\n", state.accounts());
+            seq_print!(out, "gaps in tasks' times: {}\n", state.time_gaps());
+        })
+    }
+}
+
+impl ControlFile for Control {
+    /// Room for the largest list that is taken, and some more.
+    const MAX_WRITE: usize = 256 * 1024;
+
+    fn open(handle: usize, mode: OpenMode) -> Result<KBox<Self>> {
+        let serial = handle / FILES.len();
+        let about = FILES.get(handle % FILES.len()).ok_or(ENODEV)?;
+        let (resolved, id, errors) = {
+            let state = STATE.lock();
+            let state = state.as_ref().ok_or(ENODEV)?;
+            let id = state.by_serial(serial).ok_or(ENODEV)?.id();
+            (state.resolved(), id, Arc::clone(state.errors()))
+        };
+        let tr = pin(resolved, id)?;
+        let input = match about.kind {
+            Kind::List(name) if mode.write => Some(Input::new(name)),
+            _ => None,
+        };
+        let this = Self {
+            about,
+            serial,
+            tr,
+            errors,
+            replace: mode.write && mode.truncate,
+            input,
+            untouched: true,
+            written: 0,
+        };
+        Ok(KBox::new(this, GFP_KERNEL)?)
+    }
+
+    fn show(&self, out: &SeqFile) -> Result {
+        let name = self.about.name.to_str().unwrap_or("?");
+        seq_print!(out, "# {}: {}\n", name, self.about.help);
+        match self.about.kind {
+            Kind::List(name) => self.show_list(out, name),
+            Kind::FollowFork => self.with(|_, array| {
+                seq_print!(out, "{}\n", u32::from(array.filter().follow_fork));
+            }),
+            Kind::MaxGraphDepth => self.with(|_, array| {
+                seq_print!(out, "{}\n", array.recorder().limits().max_depth());
+            }),
+            Kind::Thresholds => self.show_thresholds(out),
+            Kind::Profile => self.show_profile(out),
+            Kind::Stats => self.show_stats(out),
+        }
+    }
+
+    fn write(&mut self, data: &[u8]) -> Result {
+        if data.is_empty() {
+            return Ok(());
+        }
+        self.untouched = false;
+        match self.about.kind {
+            Kind::FollowFork => return self.set_follow_fork(data),
+            Kind::MaxGraphDepth => return self.set_max_depth(data),
+            Kind::Thresholds => return self.set_thresholds(data),
+            Kind::Profile => return self.clear_profile(),
+            Kind::List(_) | Kind::Stats => {}
+        }
+        let input = self.input.as_mut().ok_or(EBADF)?;
+        if let Err(error) = input.write(data) {
+            return Err(self.refuse(data, &error));
+        }
+        // White space alone clears the list; the beginning of a word waits for the rest of it.
+        if input.has_entries() || (self.replace && !input.has_half_word()) {
+            self.commit(data)?;
+        }
+        self.written = self.written.saturating_add(data.len());
+        Ok(())
+    }
+
+    fn too_long(&mut self) -> Error {
+        self.untouched = false;
+        let fault = match &mut self.input {
+            Some(input) => input.refuse_size().fault(),
+            None => match self.about.kind {
+                Kind::MaxGraphDepth => Fault::NotADepth,
+                Kind::Thresholds => Fault::NotAThreshold,
+                _ => Fault::NotASwitch,
+            },
+        };
+        self.errors
+            .log(&self.tr, self.about.name, b"", fault.index(), 0);
+        EFBIG
+    }
+
+    fn flush(&mut self) -> Result {
+        let Some(input) = &mut self.input else {
+            return Ok(());
+        };
+        if self.untouched || input.has_failed() {
+            return Ok(());
+        }
+        if let Err(error) = input.finish() {
+            return Err(self.refuse(b"", &error));
+        }
+        if input.has_entries() || self.replace {
+            self.commit(b"")?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        // `> file`, and nothing more.
+        if self.untouched && self.replace && self.commit(b"").is_err() {
+            pr_warn!("could not clear a control file\n");
+        }
+    }
+}

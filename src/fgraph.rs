@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The call graph: what happens when a traced function is called and when it returns. A hot path.
+//!
+//! # What is written
+//!
+//! A call that calls nothing that is traced is one record, at its return. A call that does is two:
+//! the one of its beginning is written when its first callee begins, so that it stands before that.
+//! With a threshold, calls that do not reach it are not written, and the beginnings of those that
+//! enclose one which does are written just before it.
+//!
+//! What a record of the kernel's kind cannot say of a call that lost the CPU, where its time went,
+//! stands in a record of its own before the return ([`crate::events::funcgraph_times`]).
+//!
+//! # Interrupts
+//!
+//! A call of an interrupt sees the calls of the task that it came on top of as its callers, and
+//! those of the task are written for its sake. Whoever is first to set [`WRITTEN`] writes.
+
+use kernel::sync::Arc;
+
+use crate::{
+    events,
+    ktrace::{
+        fgraph::{
+            self,
+            bind_graph_hook,
+            Call,
+            Caller,
+            Frame,
+            FrameRef,
+            GraphHook,
+            Open,
+            Return, //
+        },
+        ftrace_ops::MAX_ARGS,
+        records::{
+            self,
+            GraphEntry,
+            GraphReturn,
+            NotWritten,
+            MAX_GRAPH_WORDS, //
+        },
+        sched, //
+    },
+    limits::{
+        Limits,
+        Part,
+        Split,
+        Thresholds, //
+    },
+    profile::{
+        Active,
+        Profile, //
+    },
+    recorder::{
+        option,
+        Count,
+        Recorder, //
+    },
+    sched::accounts::{
+        Accounts,
+        Blocked,
+        OffCpu, //
+    },
+};
+
+/// Where the time of a call went that lost the CPU.
+pub(crate) struct CallTimes {
+    pub(crate) func: usize,
+    pub(crate) depth: i32,
+    pub(crate) run_ns: u64,
+    pub(crate) wait_ns: u64,
+    pub(crate) block_ns: u64,
+    pub(crate) switches: u32,
+    pub(crate) blocked: Blocked,
+}
+
+/// Of a frame: the record of its beginning is written, or somebody is about to.
+const WRITTEN: u32 = 1 << 0;
+/// Of a frame: what the task had done before is known.
+const ACCOUNTED: u32 = 1 << 1;
+
+/// What the hook's word of a task says.
+mod word {
+    /// Inside a function of `set_graph_function`, whose depth stands in [`DEPTH`].
+    pub(super) const CHOSEN: usize = 1 << 0;
+    /// That function was called by a hardware interrupt, which is therefore traced.
+    pub(super) const CHOSEN_IRQ: usize = 1 << 1;
+    /// Inside a function of `set_graph_notrace`.
+    pub(super) const NOTRACE: usize = 1 << 2;
+    /// There may be callers whose beginning is not written.
+    pub(super) const UNWRITTEN: usize = 1 << 3;
+    /// The task was seen before, so that its calls which found the shadow stack full are counted.
+    pub(super) const SEEN: usize = 1 << 4;
+    /// The depth, in 12 bits.
+    pub(super) const DEPTH_SHIFT: u32 = 8;
+    pub(super) const DEPTH: usize = 0xfff << DEPTH_SHIFT;
+    /// The lowest bits of the hook's tag: what another hook has left behind in the word counts for
+    /// nothing.
+    pub(super) const TAG_SHIFT: u32 = 20;
+    pub(super) const TAG: usize = 0xfff << TAG_SHIFT;
+    /// Above these: how many calls had found the shadow stack full.
+    pub(super) const OVERRUN_SHIFT: u32 = 32;
+    pub(super) const OVERRUN: usize = 0xffff_ffff << OVERRUN_SHIFT;
+}
+
+/// The call graph of one trace array.
+pub(crate) struct Graph {
+    recorder: Arc<Recorder>,
+    /// Kept as long as calls are traced, so that they can be compared with it.
+    accounts: Arc<sched::Registration<Accounts>>,
+    /// Whether `tracing_thresh` is meant for it: it is the top trace array.
+    is_top: bool,
+    /// What calls are added to, instead of being recorded.
+    profile: Option<(Arc<Profile>, Active)>,
+}
+
+bind_graph_hook!(Graph);
+
+impl Graph {
+    pub(crate) fn new(
+        recorder: Arc<Recorder>,
+        accounts: Arc<sched::Registration<Accounts>>,
+        is_top: bool,
+        profile: Option<Arc<Profile>>,
+    ) -> Self {
+        Self {
+            recorder,
+            accounts,
+            is_top,
+            profile: profile.map(|profile| (profile, Active::new())),
+        }
+    }
+
+    /// The profile, if calls are added to one.
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref().map(|(profile, _)| &**profile)
+    }
+
+    fn limits(&self) -> &Limits {
+        self.recorder.limits()
+    }
+
+    /// Whether short calls are left out.
+    #[inline]
+    fn has_threshold(&self) -> bool {
+        self.limits().any_threshold() || (self.is_top && fgraph::tracing_thresh_ns() != 0)
+    }
+
+    #[cold]
+    fn thresholds(&self) -> Thresholds {
+        let mut thresholds = self.limits().thresholds();
+        if self.is_top && thresholds.get(Part::Total) == 0 {
+            thresholds.set(Part::Total, fgraph::tracing_thresh_ns());
+        }
+        thresholds
+    }
+
+    /// Whether the kernel's own files and the options let a call through. Notes in `state` where
+    /// it stands with them.
+    #[inline]
+    fn selects(&self, call: &Call<'_>, flags: u32, state: &mut usize) -> bool {
+        if *state & word::CHOSEN == 0 {
+            match fgraph::in_graph_function(call.func) {
+                None => {}
+                Some(false) => return false,
+                Some(true) => {
+                    let depth = call.depth().max(0) as usize;
+                    *state &= !(word::DEPTH | word::CHOSEN_IRQ);
+                    *state |= word::CHOSEN | (depth << word::DEPTH_SHIFT & word::DEPTH);
+                    if fgraph::in_hardirq() {
+                        *state |= word::CHOSEN_IRQ;
+                    }
+                }
+            }
+        }
+        let too_deep = |max: u32| max != 0 && call.depth() >= 0 && call.depth() as u32 >= max;
+        if call.depth() < 0 || too_deep(fgraph::max_graph_depth()) {
+            return false;
+        }
+        if too_deep(self.limits().max_depth()) {
+            return false;
+        }
+        flags & option::IRQS != 0 || *state & word::CHOSEN_IRQ != 0 || !fgraph::in_hardirq()
+    }
+
+    /// Writes the beginning of a call.
+    #[inline]
+    fn write_entry(
+        &self,
+        open: &Open<'_>,
+        context: u32,
+        entry: GraphEntry,
+        words: &[usize],
+        late_ns: Option<u64>,
+    ) {
+        match records::graph_entry(open.tr(), context, entry, words, late_ns) {
+            Ok(()) => self.recorder.add(Count::Entries),
+            Err(NotWritten) => self.recorder.not_written(open.tr()),
+        }
+    }
+
+    /// Writes the beginnings of all callers that have none yet, the outermost first.
+    #[inline(never)]
+    fn write_callers(&self, open: &Open<'_>, context: u32) {
+        let mut up = 0i32;
+        for level in 1..=open.depth() {
+            match open.caller(level) {
+                Some(caller) if caller.frame.is_set(WRITTEN) => break,
+                Some(_) => up = level,
+                // A call that somebody else traces.
+                None => {}
+            }
+        }
+        for level in (1..=up).rev() {
+            if let Some(caller) = open.caller(level) {
+                self.write_late(open, context, &caller);
+            }
+        }
+    }
+
+    /// Writes the beginning of a call that has none yet.
+    fn write_late(&self, open: &Open<'_>, context: u32, caller: &Caller<'_>) {
+        if !caller.frame.set(WRITTEN) {
+            return;
+        }
+        let [calltime_ns, ..] = caller.frame.get().words;
+        let late_ns = fgraph::clock_ns().saturating_sub(calltime_ns);
+        let entry = GraphEntry {
+            func: caller.func,
+            depth: caller.depth,
+        };
+        self.write_entry(open, context, entry, &[], Some(late_ns));
+    }
+
+    /// Writes the beginning of a call at once, with what is known only now.
+    #[cold]
+    fn write_now(&self, call: &Call<'_>, context: u32, flags: u32) {
+        let mut words = [0; MAX_GRAPH_WORDS];
+        let mut n = 0;
+        if flags & option::ARGS != 0 {
+            for (i, word) in words.iter_mut().take(MAX_ARGS).enumerate() {
+                *word = call.argument(i);
+            }
+            n = MAX_ARGS;
+        }
+        if flags & option::RETADDR != 0 {
+            if let Some(word) = words.get_mut(n) {
+                *word = call.return_address();
+            }
+            n = n.wrapping_add(1);
+        }
+        let entry = GraphEntry {
+            func: call.func,
+            depth: call.depth(),
+        };
+        let words = words.get(..n).unwrap_or(&[]);
+        self.write_entry(call, context, entry, words, None);
+    }
+
+    /// How the time of a call divides, and how often it lost the CPU, if it did and that is known.
+    #[inline]
+    fn divide(&self, frame: &FrameRef<'_>, kept: &Frame, total: u64) -> (Split, u32) {
+        let undivided = Split {
+            total,
+            run: total,
+            wait: 0,
+            block: 0,
+        };
+        if !frame.is_set(ACCOUNTED) {
+            return (undivided, 0);
+        }
+        let Some(now) = self.accounts.off_cpu() else {
+            return (undivided, 0);
+        };
+        let switches = now.switches.wrapping_sub(kept.half);
+        if switches == 0 {
+            return (undivided, 0);
+        }
+        let [_, wait_before, block_before] = kept.words;
+        let (Some(wait), Some(block)) = (
+            now.wait_ns.checked_sub(wait_before),
+            now.block_ns.checked_sub(block_before),
+        ) else {
+            return (undivided, 0);
+        };
+        // Both clocks are the same where it matters; a difference in their last digits must not
+        // turn a part into an enormous one.
+        let wait = wait.min(total);
+        let block = block.min(total.wrapping_sub(wait));
+        let split = Split {
+            total,
+            run: total.wrapping_sub(wait).wrapping_sub(block),
+            wait,
+            block,
+        };
+        (split, switches)
+    }
+
+    /// Counts calls of the task that found the shadow stack full since somebody looked.
+    #[cold]
+    fn count_overrun(&self, before: u32, now: u32) {
+        self.recorder
+            .add_n(Count::StackFull, u64::from(now.wrapping_sub(before)));
+    }
+
+    #[cold]
+    fn write_times(&self, ret: &Return<'_>, context: u32, split: &Split, switches: u32) {
+        let times = CallTimes {
+            func: ret.func,
+            depth: ret.depth(),
+            run_ns: split.run,
+            wait_ns: split.wait,
+            block_ns: split.block,
+            switches,
+            blocked: match split.block {
+                0 => Blocked::default(),
+                _ => self.accounts.last_block(),
+            },
+        };
+        match events::funcgraph_times::write(ret.tr(), context, &times) {
+            Ok(()) => self.recorder.add(Count::Times),
+            Err(NotWritten) => self.recorder.not_written(ret.tr()),
+        }
+    }
+}
+
+impl GraphHook for Graph {
+    #[inline]
+    fn called(&self, call: &Call<'_>) -> bool {
+        let flags = self.recorder.flags();
+        let task = call.task_word();
+        let mut state = task.get();
+        if !is_known(state, call) {
+            state = word::SEEN
+                | (call.tag() as usize) << word::TAG_SHIFT & word::TAG
+                | (call.overrun() as usize) << word::OVERRUN_SHIFT;
+            task.set(state);
+        }
+        if state & word::NOTRACE != 0 {
+            return false;
+        }
+        if fgraph::in_graph_notrace(call.func) {
+            // Its return takes the mark away.
+            task.set(state | word::NOTRACE);
+            return true;
+        }
+        if !self.selects(call, flags, &mut state) {
+            return false;
+        }
+        let before = self.accounts.off_cpu();
+        let off_cpu = before.unwrap_or(OffCpu::default());
+        let now = flags & (option::ARGS | option::RETADDR | option::ENTRIES) != 0;
+        let threshold = self.profile.is_some() || self.has_threshold();
+        let mut marks = if before.is_some() { ACCOUNTED } else { 0 };
+        if now && !threshold {
+            marks |= WRITTEN;
+        }
+        let frame = Frame {
+            words: [fgraph::clock_ns(), off_cpu.wait_ns, off_cpu.block_ns],
+            half: off_cpu.switches,
+        };
+        if call.keep(frame, marks).is_none() {
+            self.recorder.add(Count::StackFull);
+            return false;
+        }
+        if !threshold {
+            if state & word::UNWRITTEN != 0 {
+                self.write_callers(call, call.context());
+            }
+            if now {
+                self.write_now(call, call.context(), flags);
+            }
+        }
+        match marks & WRITTEN {
+            0 => state |= word::UNWRITTEN,
+            _ => state &= !word::UNWRITTEN,
+        }
+        task.set(state);
+        true
+    }
+
+    #[inline]
+    fn returned(&self, ret: &Return<'_>) {
+        let now_ns = fgraph::clock_ns();
+        let task = ret.task_word();
+        let mut state = task.get();
+        if !is_known(state, ret) {
+            // The call of a hook that was there before.
+            return;
+        }
+        if state & word::NOTRACE != 0 {
+            task.set(state & !word::NOTRACE);
+            return;
+        }
+        let overrun = (state >> word::OVERRUN_SHIFT) as u32;
+        if overrun != ret.overrun {
+            self.count_overrun(overrun, ret.overrun);
+            state = state & !word::OVERRUN | (ret.overrun as usize) << word::OVERRUN_SHIFT;
+        }
+        let depth = ret.depth().max(0) as usize;
+        if state & word::CHOSEN != 0
+            && depth << word::DEPTH_SHIFT & word::DEPTH == state & word::DEPTH
+        {
+            state &= !(word::CHOSEN | word::CHOSEN_IRQ);
+        }
+        let Some(frame) = ret.kept() else {
+            task.set(state);
+            return;
+        };
+        let kept = frame.get();
+        let [calltime_ns, ..] = kept.words;
+        let (split, switches) = self.divide(&frame, &kept, now_ns.saturating_sub(calltime_ns));
+        if let Some(profile) = self.profile() {
+            profile.add_call(ret.func, &split);
+            task.set(state | word::UNWRITTEN);
+            return;
+        }
+        let written = frame.is_set(WRITTEN);
+        let context = ret.context();
+        if self.has_threshold() {
+            // Whether the callers are written is for the next one to find out.
+            task.set(state | word::UNWRITTEN);
+            if !written {
+                if !self.thresholds().reached_by(&split) {
+                    return;
+                }
+                self.write_callers(ret, context);
+            }
+        } else {
+            if !written && state & word::UNWRITTEN == 0 {
+                // Its callers were not seen to by `called()`: there was a threshold then.
+                self.write_callers(ret, context);
+            }
+            task.set(state & !word::UNWRITTEN);
+        }
+        let flags = self.recorder.flags();
+        if switches != 0 && flags & option::TIMES != 0 {
+            self.write_times(ret, context, &split, switches);
+        }
+        let record = GraphReturn {
+            call: GraphEntry {
+                func: ret.func,
+                depth: ret.depth(),
+            },
+            overrun: ret.overrun,
+            value: match records::HAS_VALUE || flags & option::RETVAL != 0 {
+                true => Some(ret.value()),
+                false => None,
+            },
+            calltime_ns,
+            rettime_ns: now_ns,
+            closes: written,
+        };
+        match records::graph_return(ret.tr(), context, &record) {
+            Ok(()) => self.recorder.add(Count::Returns),
+            Err(NotWritten) => self.recorder.not_written(ret.tr()),
+        }
+    }
+
+    fn ends(&self, open: &Open<'_>) {
+        if self.profile.is_some() || self.has_threshold() {
+            return;
+        }
+        let context = open.context();
+        // The innermost one too.
+        self.write_callers(open, context);
+        if let Some(innermost) = open.caller(0) {
+            self.write_late(open, context, &innermost);
+        }
+    }
+}
+
+/// Whether the word of a task was set by this hook.
+#[inline]
+fn is_known(state: usize, open: &Open<'_>) -> bool {
+    let tag = (open.tag() as usize) << word::TAG_SHIFT & word::TAG;
+    state & (word::SEEN | word::TAG) == word::SEEN | tag
+}
+
+/// The current task is about to end: what it will not return from is written.
+pub(crate) fn current_ends() {
+    fgraph::current_ends::<Graph>();
+}

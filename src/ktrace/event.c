@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What trace events in Rust need of the kernel's headers: static inlines, and
+ * callbacks whose prototypes name C enums, which Rust has no equal of where the
+ * kernel checks the types of indirect calls (kCFI).
+ *
+ * All of it runs inside tracepoints, so this file is built without ftrace's call
+ * at function entry (see Kbuild).
+ */
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/preempt.h>
+#include <linux/srcu.h>
+#include <linux/tracepoint.h>
+#include <linux/trace_events.h>
+#include <linux/workqueue.h>
+
+#include "event.h"
+
+/* False where a tracepoint must stay silent: on a CPU that is not online. */
+bool ktrace_tracepoint_enter(struct srcu_ctr __percpu **ctr)
+{
+	if (!cpu_online(raw_smp_processor_id()))
+		return false;
+	*ctr = srcu_read_lock_fast_notrace(&tracepoint_srcu);
+	return true;
+}
+
+void ktrace_tracepoint_exit(struct srcu_ctr __percpu *ctr)
+{
+	srcu_read_unlock_fast_notrace(&tracepoint_srcu, ctr);
+}
+
+/*
+ * Turns preemption off and runs the triggers that want no record. If false, no
+ * record is wanted, and preemption is on again.
+ */
+bool ktrace_event_enter(struct trace_event_file *file)
+{
+	preempt_disable_notrace();
+	if (!trace_trigger_soft_disabled(file))
+		return true;
+	preempt_enable_notrace();
+	return false;
+}
+
+void ktrace_event_exit(void)
+{
+	preempt_enable_notrace();
+}
+
+#ifdef CONFIG_PERF_EVENTS
+
+/* Turns preemption off. If null, nobody on this CPU wants a record, and it is on again. */
+struct hlist_head *ktrace_perf_enter(struct trace_event_call *call)
+{
+	struct hlist_head *head;
+
+	preempt_disable_notrace();
+	head = this_cpu_ptr(call->perf_events);
+	if (bpf_prog_array_valid(call) || !hlist_empty(head))
+		return head;
+	preempt_enable_notrace();
+	return NULL;
+}
+
+void ktrace_perf_exit(void)
+{
+	preempt_enable_notrace();
+}
+
+void ktrace_perf_caller(struct pt_regs *regs)
+{
+	perf_fetch_caller_regs(regs);
+}
+
+#endif
+
+static enum print_line_t ktrace_event_trace(struct trace_iterator *iter, int flags,
+					    struct trace_event *event)
+{
+	int ret = trace_raw_output_prep(iter, event);
+
+	if (ret != TRACE_TYPE_HANDLED)
+		return ret;
+	ktrace_event_print(iter, event);
+	return trace_handle_return(&iter->seq);
+}
+
+/* Where the next text in a buffer begins. */
+const char *ktrace_seq_position(struct trace_seq *seq)
+{
+	return trace_seq_buffer_ptr(seq);
+}
+
+struct trace_event_functions ktrace_event_functions = {
+	.trace = ktrace_event_trace,
+};
+
+/*
+ * Events that need something to be going on before they can fire: whether
+ * anybody listens to one of them. The kernel tells it with a lock held under
+ * which no probe can be attached, so that is left to a work item, which all who
+ * can sleep for it wait for.
+ */
+static atomic_t ktrace_event_nr_users = ATOMIC_INIT(0);
+
+static void ktrace_event_users_work_func(struct work_struct *unused)
+{
+	ktrace_event_users_changed(atomic_read(&ktrace_event_nr_users));
+}
+static DECLARE_WORK(ktrace_event_users_work, ktrace_event_users_work_func);
+
+static int ktrace_event_first_listener(void)
+{
+	if (atomic_inc_return(&ktrace_event_nr_users) == 1)
+		schedule_work(&ktrace_event_users_work);
+	return 0;
+}
+
+static void ktrace_event_last_listener(void)
+{
+	if (atomic_dec_and_test(&ktrace_event_nr_users))
+		schedule_work(&ktrace_event_users_work);
+}
+
+struct tracepoint_ext ktrace_event_users = {
+	.regfunc = ktrace_event_first_listener,
+	.unregfunc = ktrace_event_last_listener,
+};
+
+void ktrace_event_users_start(void)
+{
+	schedule_work(&ktrace_event_users_work);
+	flush_work(&ktrace_event_users_work);
+}
+
+/* For the end of the module, when nobody can listen any more. */
+void ktrace_event_users_stop(void)
+{
+	cancel_work_sync(&ktrace_event_users_work);
+}
+
+/*
+ * Turns an event on and off. While it is on for a trace array, the module stays:
+ * the kernel would let it go, but leave triggers behind that it does not take
+ * off by itself. Others who listen (perf, BPF) hold the module anyway.
+ *
+ * All of these come with event_mutex held, which the kernel takes before it
+ * frees a module: the code behind module_put() is still there. Only perf's ADD
+ * and DEL come where one may not sleep.
+ */
+int ktrace_event_reg(struct trace_event_call *call, enum trace_reg type, void *data)
+{
+	int ret;
+
+	switch (type) {
+	case TRACE_REG_REGISTER:
+		if (!try_module_get(call->module))
+			return -ENODEV;
+		break;
+	case TRACE_REG_UNREGISTER:
+#ifdef CONFIG_PERF_EVENTS
+	case TRACE_REG_PERF_REGISTER:
+	case TRACE_REG_PERF_UNREGISTER:
+#endif
+		break;
+	default:
+		return trace_event_reg(call, type, data);
+	}
+	ret = trace_event_reg(call, type, data);
+	if (call->tp->ext)
+		flush_work(&ktrace_event_users_work);
+	if (type == TRACE_REG_UNREGISTER || (type == TRACE_REG_REGISTER && ret))
+		module_put(call->module);
+	return ret;
+}

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The types that a field of a trace event can have.
+//!
+//! | in Rust | in `format` | assigned from |
+//! | --- | --- | --- |
+//! | `u8` to `u64`, `i8` to `i64`, `usize`, `isize`, `bool` | the kernel's name of it | itself |
+//! | [`Pid`] | `pid_t` | [`Pid`] |
+//! | [`Address`] | `unsigned long`, printed as a symbol | [`Address`] |
+//! | an enum of [`trace_symbols!`](crate::trace_symbols) | its integer, printed by name | itself |
+//! | `[T; N]` of integers | `T[N]` | itself |
+//! | [`FixedStr<N>`] | `char[N]` | bytes; what is too long is cut off |
+//! | [`Comm`] | `char[16]` | itself |
+//! | [`DynArray<T>`] | `__data_loc T[]` | `&[T]` |
+//! | [`Str`] | `__data_loc char[]` | bytes, up to the first zero |
+//! | [`Bitmask`] | `__data_loc unsigned long[]` | `&[usize]` |
+//! | [`CpuSet`] | `__data_loc cpumask_t` | `&Cpumask` |
+//!
+//! What has no fixed length stands behind the fixed part of the record, as C's `__data_loc` fields
+//! do.
+
+use core::{
+    ffi::CStr,
+    marker::PhantomData,
+    mem::size_of, //
+};
+
+use kernel::{
+    cpu::nr_cpu_ids,
+    cpumask::Cpumask, //
+};
+
+use crate::ktrace::task::{
+    Comm,
+    COMM_LEN, //
+};
+
+/// What the kernel has to know of a field's type.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    /// Its C name.
+    pub name: TypeName,
+    /// Of what stands in the fixed part of the record, in bytes.
+    pub size: usize,
+    /// As for C.
+    pub align: usize,
+    /// Whether it is a signed integer, or an array of them.
+    pub signed: bool,
+    /// The number of elements of an array.
+    pub len: usize,
+}
+
+/// The name of a type, as a C string.
+#[derive(Clone, Copy)]
+pub struct TypeName([u8; 48]);
+
+impl TypeName {
+    /// The parts, one behind the other, and a number in brackets if there is one.
+    const fn new(parts: &[&CStr], len: Option<usize>) -> Self {
+        let mut bytes = [0; 48];
+        let mut at = 0;
+        let mut i = 0;
+        while i < parts.len() {
+            let part = parts[i].to_bytes();
+            let mut j = 0;
+            while j < part.len() {
+                bytes[at] = part[j];
+                at += 1;
+                j += 1;
+            }
+            i += 1;
+        }
+        if let Some(len) = len {
+            bytes[at] = b'[';
+            let mut digits = 1;
+            let mut rest = len;
+            while rest >= 10 {
+                rest /= 10;
+                digits += 1;
+            }
+            rest = len;
+            let mut i = 0;
+            while i < digits {
+                bytes[at + digits - i] = b'0' + (rest % 10) as u8;
+                rest /= 10;
+                i += 1;
+            }
+            bytes[at + digits + 1] = b']';
+        }
+        // A zero is left at the end, or an index above was out of range.
+        assert!(bytes[47] == 0);
+        Self(bytes)
+    }
+
+    /// The C string. It lives as long as the name does.
+    pub const fn as_ptr(&self) -> *const kernel::ffi::c_char {
+        self.0.as_ptr()
+    }
+}
+
+/// The type of a field.
+///
+/// # Safety
+///
+/// `SHAPE` must describe `Stored` truly: its size, its alignment and how C reads it.
+pub unsafe trait Field {
+    /// What the kernel is told of it.
+    const SHAPE: Shape;
+
+    /// What stands in the fixed part of the record.
+    type Stored: Copy;
+
+    /// What it is assigned from.
+    type Source<'a>: Copy;
+
+    /// How many bytes it wants behind the fixed part.
+    #[inline]
+    fn extra(_source: Self::Source<'_>) -> usize {
+        0
+    }
+
+    /// What to store. `extra` is where the bytes behind the fixed part are to go: as many as were
+    /// wanted, or fewer if the record would have been too long, and `location` what tells a reader
+    /// where that is.
+    fn store(source: Self::Source<'_>, extra: &mut [u8], location: u32) -> Self::Stored;
+}
+
+/// A field's place in a record, so that its type is known from the place.
+#[repr(transparent)]
+pub struct Slot<F: Field + ?Sized>(F::Stored, PhantomData<F>);
+
+/// An integer that can be a field, alone or in an array.
+///
+/// # Safety
+///
+/// `NAME` must be a C type of the same size, alignment and sign.
+pub unsafe trait Integer: Copy {
+    /// The name of the C type.
+    const NAME: &'static CStr;
+    /// Whether there are numbers below zero.
+    const SIGNED: bool;
+
+    /// The value for C's `unsigned long`, as C would convert it.
+    fn to_word(self) -> usize;
+}
+
+// SAFETY: One byte.
+unsafe impl Integer for bool {
+    const NAME: &'static CStr = c"bool";
+    const SIGNED: bool = false;
+
+    #[inline]
+    fn to_word(self) -> usize {
+        usize::from(self)
+    }
+}
+
+// SAFETY: As above.
+unsafe impl Field for bool {
+    const SHAPE: Shape = scalar::<Self>(c"bool", false);
+    type Stored = Self;
+    type Source<'a> = Self;
+
+    #[inline]
+    fn store(source: Self, _: &mut [u8], _: u32) -> Self {
+        source
+    }
+}
+
+macro_rules! integers {
+    ($($type:ty, $name:literal, $signed:literal;)*) => {$(
+        // SAFETY: The kernel's types of these names are what the Rust ones are, on all 64-bit
+        // architectures.
+        unsafe impl Integer for $type {
+            const NAME: &'static CStr = $name;
+            const SIGNED: bool = $signed;
+
+            #[inline]
+            fn to_word(self) -> usize {
+                self as usize
+            }
+        }
+
+        // SAFETY: As above.
+        unsafe impl Field for $type {
+            const SHAPE: Shape = scalar::<Self>(<Self as Integer>::NAME, <Self as Integer>::SIGNED);
+            type Stored = Self;
+            type Source<'a> = Self;
+
+            #[inline]
+            fn store(source: Self, _: &mut [u8], _: u32) -> Self {
+                source
+            }
+        }
+    )*};
+}
+
+/// The shape of a type that is stored as it is.
+pub const fn scalar<T>(name: &CStr, signed: bool) -> Shape {
+    Shape {
+        name: TypeName::new(&[name], None),
+        size: size_of::<T>(),
+        align: align_of::<T>(),
+        signed,
+        len: 0,
+    }
+}
+
+integers! {
+    u8, c"u8", false;
+    u16, c"u16", false;
+    u32, c"unsigned int", false;
+    u64, c"u64", false;
+    usize, c"unsigned long", false;
+    i8, c"s8", true;
+    i16, c"s16", true;
+    i32, c"int", true;
+    i64, c"s64", true;
+    isize, c"long", true;
+}
+
+/// The id of a task, or of a process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct Pid(pub i32);
+
+// SAFETY: `pid_t` is an `int`.
+unsafe impl Field for Pid {
+    const SHAPE: Shape = scalar::<i32>(c"pid_t", true);
+    type Stored = Self;
+    type Source<'a> = Self;
+
+    #[inline]
+    fn store(source: Self, _: &mut [u8], _: u32) -> Self {
+        source
+    }
+}
+
+/// An address in the kernel's text, shown as a symbol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct Address(pub usize);
+
+// SAFETY: One word.
+unsafe impl Field for Address {
+    const SHAPE: Shape = scalar::<usize>(c"unsigned long", false);
+    type Stored = Self;
+    type Source<'a> = Self;
+
+    #[inline]
+    fn store(source: Self, _: &mut [u8], _: u32) -> Self {
+        source
+    }
+}
+
+const fn array<T>(name: &CStr, signed: bool, len: usize) -> Shape {
+    Shape {
+        name: TypeName::new(&[name], Some(len)),
+        size: size_of::<T>() * len,
+        align: align_of::<T>(),
+        signed,
+        len,
+    }
+}
+
+// SAFETY: Rust's arrays are C's.
+unsafe impl<T: Integer, const N: usize> Field for [T; N] {
+    const SHAPE: Shape = array::<T>(T::NAME, T::SIGNED, N);
+    type Stored = Self;
+    type Source<'a> = Self;
+
+    #[inline]
+    fn store(source: Self, _: &mut [u8], _: u32) -> Self {
+        source
+    }
+}
+
+/// A string in an array of `N` bytes, the last of which is always zero.
+pub struct FixedStr<const N: usize>;
+
+// SAFETY: As above; a `char` is a byte.
+unsafe impl<const N: usize> Field for FixedStr<N> {
+    // C's `char` has a sign or not as the architecture will have it.
+    const SHAPE: Shape = array::<u8>(c"char", CHAR_IS_SIGNED, N);
+    type Stored = [u8; N];
+    type Source<'a> = &'a [u8];
+
+    #[inline]
+    fn store(source: &[u8], _: &mut [u8], _: u32) -> [u8; N] {
+        let mut text = [0; N];
+        let room = text.len().saturating_sub(1);
+        let bytes = source.iter().take_while(|&&byte| byte != 0);
+        for (to, from) in text.iter_mut().take(room).zip(bytes) {
+            *to = *from;
+        }
+        text
+    }
+}
+
+/// The kernel is built with `-funsigned-char`.
+const CHAR_IS_SIGNED: bool = false;
+
+// SAFETY: `Comm` is `char[16]`.
+unsafe impl Field for Comm {
+    const SHAPE: Shape = array::<u8>(c"char", CHAR_IS_SIGNED, COMM_LEN);
+    type Stored = [u8; COMM_LEN];
+    type Source<'a> = Comm;
+
+    #[inline]
+    fn store(source: Comm, _: &mut [u8], _: u32) -> [u8; COMM_LEN] {
+        source.to_array()
+    }
+}
+
+const fn dynamic(parts: &[&CStr], signed: bool) -> Shape {
+    Shape {
+        name: TypeName::new(parts, None),
+        size: size_of::<u32>(),
+        align: align_of::<u32>(),
+        signed,
+        len: 0,
+    }
+}
+
+fn copy(to: &mut [u8], from: &[u8]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from;
+    }
+}
+
+/// The bytes of integers.
+fn bytes_of<T: Integer>(items: &[T]) -> &[u8] {
+    // SAFETY: Integers have no padding, and any byte of theirs may be looked at.
+    unsafe { core::slice::from_raw_parts(items.as_ptr().cast(), core::mem::size_of_val(items)) }
+}
+
+/// An array whose length differs from record to record.
+pub struct DynArray<T>(PhantomData<T>);
+
+// SAFETY: The fixed part holds where the rest is, in the form that `__data_loc` means.
+unsafe impl<T: Integer + 'static> Field for DynArray<T> {
+    const SHAPE: Shape = dynamic(&[c"__data_loc ", T::NAME, c"[]"], T::SIGNED);
+    type Stored = u32;
+    type Source<'a> = &'a [T];
+
+    #[inline]
+    fn extra(source: &[T]) -> usize {
+        core::mem::size_of_val(source)
+    }
+
+    #[inline]
+    fn store(source: &[T], extra: &mut [u8], location: u32) -> u32 {
+        copy(extra, bytes_of(source));
+        location
+    }
+}
+
+/// A string whose length differs from record to record.
+pub struct Str;
+
+fn before_zero(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().position(|&byte| byte == 0);
+    end.and_then(|end| bytes.get(..end)).unwrap_or(bytes)
+}
+
+// SAFETY: As above.
+unsafe impl Field for Str {
+    const SHAPE: Shape = dynamic(&[c"__data_loc char[]"], CHAR_IS_SIGNED);
+    type Stored = u32;
+    type Source<'a> = &'a [u8];
+
+    #[inline]
+    fn extra(source: &[u8]) -> usize {
+        before_zero(source).len().saturating_add(1)
+    }
+
+    #[inline]
+    fn store(source: &[u8], extra: &mut [u8], location: u32) -> u32 {
+        copy(extra, before_zero(source));
+        if let Some(last) = extra.last_mut() {
+            *last = 0;
+        }
+        location
+    }
+}
+
+/// A set of bits, the lowest one first.
+pub struct Bitmask;
+
+// SAFETY: As above.
+unsafe impl Field for Bitmask {
+    const SHAPE: Shape = dynamic(&[c"__data_loc unsigned long[]"], false);
+    type Stored = u32;
+    type Source<'a> = &'a [usize];
+
+    #[inline]
+    fn extra(source: &[usize]) -> usize {
+        core::mem::size_of_val(source)
+    }
+
+    #[inline]
+    fn store(source: &[usize], extra: &mut [u8], location: u32) -> u32 {
+        copy(extra, bytes_of(source));
+        location
+    }
+}
+
+/// A set of processors.
+pub struct CpuSet;
+
+fn cpumask_words(mask: &Cpumask) -> &[usize] {
+    let words = (nr_cpu_ids() as usize).div_ceil(usize::BITS as usize);
+    // SAFETY: A cpumask has at least as many bits as there can be processors, in words. They may
+    // change at any time, so they are only copied out byte by byte.
+    unsafe { core::slice::from_raw_parts(mask.as_raw().cast(), words) }
+}
+
+// SAFETY: As above.
+unsafe impl Field for CpuSet {
+    const SHAPE: Shape = dynamic(&[c"__data_loc cpumask_t"], false);
+    type Stored = u32;
+    type Source<'a> = &'a Cpumask;
+
+    #[inline]
+    fn extra(source: &Cpumask) -> usize {
+        core::mem::size_of_val(cpumask_words(source))
+    }
+
+    #[inline]
+    fn store(source: &Cpumask, extra: &mut [u8], location: u32) -> u32 {
+        copy(extra, bytes_of(cpumask_words(source)));
+        location
+    }
+}

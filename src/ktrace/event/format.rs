@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! From one format string to the two that C wants: the one that the kernel prints a record by, and
+//! the `print fmt` of the event's `format` file, by which everybody else does.
+//!
+//! The string is written as Rust's are: `{}` for each argument, with an alignment, a width and `x`
+//! in it as needed (`{:>16}`, `{:03}`, `{:#x}`, `{:08x}`), `{{` and `}}` for the brackets
+//! themselves. The two results differ in nothing but the quotes, so they cannot disagree.
+//!
+//! All of this happens at compile time; what is wrong is a compile error.
+
+use core::ffi::CStr;
+
+use super::text::Text;
+
+/// What kind of C conversion an argument takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// `d`, with a length modifier.
+    Signed(&'static str),
+    /// `u`, with a length modifier.
+    Unsigned(&'static str),
+    /// `s`
+    Str,
+    /// `pS`: an address that is shown as a symbol.
+    Symbol,
+}
+
+/// A piece of the C expression for an argument.
+#[derive(Clone, Copy)]
+enum Part {
+    /// As it is.
+    Code(&'static str),
+    /// The name of the field.
+    Field,
+    /// A number.
+    Number(u64),
+    /// A string literal with this in it.
+    Literal(&'static CStr),
+    /// `, { value, "name" }` for each.
+    Names(Names),
+}
+
+/// The names of values or of bits: what `__print_symbolic()` and `__print_flags()` take.
+pub type Names = &'static [(u64, &'static CStr)];
+
+/// Parts that an expression has at most.
+const MAX_PARTS: usize = 12;
+
+/// A C expression that yields an argument.
+#[derive(Clone, Copy)]
+pub struct Expression {
+    parts: [Part; MAX_PARTS],
+    len: usize,
+}
+
+impl Expression {
+    /// An empty one.
+    #[expect(clippy::new_without_default, reason = "it would not be `const`")]
+    pub const fn new() -> Self {
+        Self {
+            parts: [const { Part::Field }; MAX_PARTS],
+            len: 0,
+        }
+    }
+
+    const fn part(mut self, part: Part) -> Self {
+        self.parts[self.len] = part;
+        self.len += 1;
+        self
+    }
+
+    /// Adds code as it is.
+    pub const fn code(self, code: &'static str) -> Self {
+        self.part(Part::Code(code))
+    }
+
+    /// Adds the name of the field.
+    pub const fn field(self) -> Self {
+        self.part(Part::Field)
+    }
+
+    /// Adds a number.
+    pub const fn number(self, value: usize) -> Self {
+        self.part(Part::Number(value as u64))
+    }
+
+    /// Adds a string literal.
+    pub const fn literal(self, text: &'static CStr) -> Self {
+        self.part(Part::Literal(text))
+    }
+
+    /// Adds names with their values, each with a comma in front.
+    pub const fn names(self, names: Names) -> Self {
+        self.part(Part::Names(names))
+    }
+
+    /// Adds another expression.
+    pub const fn then(mut self, other: Self) -> Self {
+        let mut i = 0;
+        while i < other.len {
+            self = self.part(other.parts[i]);
+            i += 1;
+        }
+        self
+    }
+}
+
+/// An argument: how it is converted, and the C expression that yields it.
+#[derive(Clone, Copy)]
+pub struct Argument {
+    family: Family,
+    field: &'static str,
+    expression: Expression,
+}
+
+impl Argument {
+    /// About the field of that name.
+    pub const fn new(family: Family, field: &'static str, expression: Expression) -> Self {
+        Self {
+            family,
+            field,
+            expression,
+        }
+    }
+}
+
+/// What stands between the brackets.
+struct Placeholder {
+    left: bool,
+    alternate: bool,
+    zero: bool,
+    width: u64,
+    hex: u8,
+    /// Behind the closing bracket.
+    end: usize,
+}
+
+/// Parses the placeholder whose opening bracket is in front of `at`.
+const fn placeholder(format: &[u8], mut at: usize) -> Placeholder {
+    let mut this = Placeholder {
+        left: false,
+        alternate: false,
+        zero: false,
+        width: 0,
+        hex: 0,
+        end: 0,
+    };
+    if at < format.len() && format[at] == b':' {
+        at += 1;
+        if at < format.len() && (format[at] == b'<' || format[at] == b'>') {
+            this.left = format[at] == b'<';
+            at += 1;
+        }
+        if at < format.len() && format[at] == b'#' {
+            this.alternate = true;
+            at += 1;
+        }
+        if at < format.len() && format[at] == b'0' {
+            this.zero = true;
+            at += 1;
+        }
+        while at < format.len() && format[at].is_ascii_digit() {
+            this.width = this.width * 10 + (format[at] - b'0') as u64;
+            at += 1;
+        }
+        if at < format.len() && (format[at] == b'x' || format[at] == b'X') {
+            this.hex = format[at];
+            at += 1;
+        }
+    }
+    let closed = at < format.len() && format[at] == b'}';
+    assert!(
+        closed,
+        "{}",
+        "in a trace event's format string, between { and } stands nothing, or \
+         ':' and [<|>][#][0][width][x|X]"
+    );
+    this.end = at + 1;
+    this
+}
+
+const fn conversion(mut out: Text, how: &Placeholder, family: Family) -> Text {
+    out = out.byte(b'%');
+    if how.left {
+        out = out.byte(b'-');
+    }
+    if how.alternate {
+        assert!(
+            how.hex != 0,
+            "'#' in a placeholder of a trace event goes with 'x'"
+        );
+        out = out.byte(b'#');
+    }
+    let number = matches!(family, Family::Signed(_) | Family::Unsigned(_));
+    assert!(
+        number || (how.hex == 0 && !how.zero),
+        "'x' and leading zeros in a placeholder of a trace event are for integers"
+    );
+    if how.zero {
+        out = out.byte(b'0');
+    }
+    if how.width != 0 {
+        out = out.number(how.width);
+    }
+    match family {
+        Family::Str => out.byte(b's'),
+        Family::Symbol => out.str("pS"),
+        Family::Signed(length) if how.hex == 0 => out.str(length).byte(b'd'),
+        Family::Unsigned(length) if how.hex == 0 => out.str(length).byte(b'u'),
+        Family::Signed(length) | Family::Unsigned(length) => out.str(length).byte(how.hex),
+    }
+}
+
+/// The C format, without a newline.
+const fn c_format(format: &str, arguments: &[Argument]) -> Text {
+    let format = format.as_bytes();
+    let mut out = Text::new();
+    let mut used = 0;
+    let mut at = 0;
+    while at < format.len() {
+        let byte = format[at];
+        let doubled = at + 1 < format.len() && format[at + 1] == byte;
+        if byte == b'{' && !doubled {
+            let how = placeholder(format, at + 1);
+            assert!(
+                used < arguments.len(),
+                "a trace event's format string has more placeholders than arguments"
+            );
+            out = conversion(out, &how, arguments[used].family);
+            used += 1;
+            at = how.end;
+            continue;
+        }
+        if byte == b'{' || byte == b'}' {
+            assert!(doubled, "a lone bracket in a trace event's format string");
+            at += 1;
+        }
+        if byte == b'%' {
+            out = out.byte(b'%');
+        }
+        out = out.byte(byte);
+        at += 1;
+    }
+    assert!(
+        used == arguments.len(),
+        "a trace event's format string has fewer placeholders than arguments"
+    );
+    out
+}
+
+/// What the kernel prints a record by: with a newline, ended by a zero.
+pub const fn for_printing(format: &str, arguments: &[Argument]) -> Text {
+    c_format(format, arguments).byte(b'\n')
+}
+
+/// The `print fmt` of the `format` file.
+pub const fn for_readers(format: &str, arguments: &[Argument]) -> Text {
+    let c = c_format(format, arguments);
+    let mut out = Text::new().byte(b'"');
+    let mut i = 0;
+    while i < c.len() {
+        out = out.escaped(&[c.at(i)]);
+        i += 1;
+    }
+    out = out.byte(b'"');
+    let mut i = 0;
+    while i < arguments.len() {
+        out = expression(out.str(", "), &arguments[i]);
+        i += 1;
+    }
+    out
+}
+
+const fn expression(mut out: Text, argument: &Argument) -> Text {
+    let mut i = 0;
+    while i < argument.expression.len {
+        out = match argument.expression.parts[i] {
+            Part::Code(code) => out.str(code),
+            Part::Field => out.str(argument.field),
+            Part::Number(value) => out.number(value),
+            Part::Literal(text) => out.byte(b'"').escaped(text.to_bytes()).byte(b'"'),
+            Part::Names(names) => names_list(out, names),
+        };
+        i += 1;
+    }
+    out
+}
+
+const fn names_list(mut out: Text, names: Names) -> Text {
+    let mut i = 0;
+    while i < names.len() {
+        out = out.str(", { ").number(names[i].0).str(", \"");
+        out = out.escaped(names[i].1.to_bytes()).str("\" }");
+        i += 1;
+    }
+    out
+}

@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How fields are printed: for each way, the C expression that readers of the `format` file
+//! evaluate, and the value that the kernel's own printing takes, which are the same.
+
+use core::{
+    ffi::CStr,
+    mem::size_of,
+    ptr::addr_of_mut, //
+};
+
+use kernel::prelude::*;
+
+use super::{
+    field::{
+        Address,
+        Bitmask,
+        CpuSet,
+        DynArray,
+        Field,
+        FixedStr,
+        Integer,
+        Pid,
+        Slot,
+        Str, //
+    },
+    format::{
+        Argument,
+        Expression,
+        Family,
+        Names, //
+    },
+};
+use crate::ktrace::{
+    abi,
+    task::Comm, //
+};
+
+/// Names in the form that the kernel takes.
+#[repr(transparent)]
+pub struct Table<const N: usize>([abi::trace_print_flags; N]);
+
+// SAFETY: Constant, as are the strings that it points to.
+unsafe impl<const N: usize> Sync for Table<N> {}
+
+impl<const N: usize> Table<N> {
+    /// All of `names`, whose number `N` has to be.
+    pub const fn new(names: Names) -> Self {
+        assert!(names.len() == N);
+        let mut table = [const {
+            abi::trace_print_flags {
+                mask: 0,
+                name: core::ptr::null(),
+            }
+        }; N];
+        let mut i = 0;
+        while i < N {
+            table[i].mask = names[i].0 as kernel::ffi::c_ulong;
+            table[i].name = names[i].1.to_bytes_with_nul().as_ptr();
+            i += 1;
+        }
+        Self(table)
+    }
+
+    /// The same with its length forgotten.
+    pub fn as_slice(&'static self) -> &'static [abi::trace_print_flags] {
+        &self.0
+    }
+}
+
+// Some structs behind these pointers have no members in some configurations.
+#[allow(improper_ctypes)]
+extern "C" {
+    fn trace_print_symbols_seq(
+        p: *mut abi::trace_seq,
+        val: c_ulong,
+        symbols: *const abi::trace_print_flags,
+        size: usize,
+    ) -> *const c_char;
+    fn trace_print_flags_seq(
+        p: *mut abi::trace_seq,
+        delim: *const c_char,
+        flags: c_ulong,
+        names: *const abi::trace_print_flags,
+        size: usize,
+    ) -> *const c_char;
+    fn trace_seq_printf(s: *mut abi::trace_seq, fmt: *const c_char, ...);
+    fn trace_seq_putc(s: *mut abi::trace_seq, c: u8);
+    fn ktrace_seq_position(s: *mut abi::trace_seq) -> *const c_char;
+    fn trace_print_hex_seq(
+        p: *mut abi::trace_seq,
+        buf: *const u8,
+        len: c_int,
+        concatenate: bool,
+    ) -> *const c_char;
+    fn trace_print_array_seq(
+        p: *mut abi::trace_seq,
+        buf: *const c_void,
+        count: c_int,
+        el_size: usize,
+    ) -> *const c_char;
+    /// Prints by a C format.
+    pub fn trace_event_printf(iter: *mut abi::trace_iterator, fmt: *const c_char, ...);
+}
+
+/// A record that is being printed.
+///
+/// # Invariants
+///
+/// `iter` is an iterator at a record of the event that the user of this prints.
+pub struct Printer(*mut abi::trace_iterator);
+
+impl Printer {
+    /// # Safety
+    ///
+    /// `iter` must be at a record of the event that is going to be printed.
+    pub unsafe fn new(iter: *mut abi::trace_iterator) -> Self {
+        // INVARIANT: By the precondition.
+        Self(iter)
+    }
+
+    /// The iterator.
+    pub fn as_ptr(&self) -> *mut abi::trace_iterator {
+        self.0
+    }
+
+    /// The record.
+    pub fn record(&self) -> *mut u8 {
+        // SAFETY: By the invariant.
+        unsafe { (*self.0).ent.cast() }
+    }
+
+    /// Where texts may be built that a conversion then takes.
+    fn seq(&self) -> *mut abi::trace_seq {
+        // SAFETY: By the invariant; a projection only.
+        unsafe { addr_of_mut!((*self.0).tmp_seq) }
+    }
+
+    /// A set of bits, as the option `bitmask-list` of the trace array will have it.
+    ///
+    /// As the kernel's own `trace_print_bitmask_seq()`, but that begins the buffer anew each time,
+    /// which spoils all texts but the last of a record that has several.
+    ///
+    /// # Safety
+    ///
+    /// There must be so many bytes, in words.
+    unsafe fn bitmask(&self, bits: *const u8, len: usize) -> *const c_char {
+        const AS_LIST: u64 = 1 << abi::trace_iterator_bits_TRACE_ITER_BITMASK_LIST_BIT;
+        let seq = self.seq();
+        // SAFETY: By the invariant, the iterator and its trace array are there while it prints; by
+        // the precondition, so are the bits.
+        unsafe {
+            let as_list = (*(*self.0).tr).trace_flags & AS_LIST != 0;
+            let format = if as_list { c"%*pbl" } else { c"%*pb" };
+            let text = ktrace_seq_position(seq);
+            let bit_count = len.saturating_mul(8) as c_int;
+            trace_seq_printf(seq, format.as_char_ptr(), bit_count, bits);
+            trace_seq_putc(seq, 0);
+            text
+        }
+    }
+
+    /// The name of a value.
+    pub fn symbol(&self, value: usize, names: &'static [abi::trace_print_flags]) -> *const c_char {
+        // SAFETY: A table of that length; the text goes to the iterator's own buffer.
+        unsafe { trace_print_symbols_seq(self.seq(), value, names.as_ptr(), names.len()) }
+    }
+
+    /// Start and length of what a `__data_loc` tells the place of.
+    ///
+    /// # Safety
+    ///
+    /// `location` must be such a field of the record.
+    unsafe fn dynamic(&self, location: *const u32) -> (*mut u8, usize) {
+        // SAFETY: By the precondition. Fields of four bytes are aligned, but nothing hangs on it.
+        let location = unsafe { location.read_unaligned() };
+        let offset = (location & 0xffff) as usize;
+        let start = self.record().wrapping_add(offset);
+        (start, (location >> 16) as usize)
+    }
+}
+
+/// A field that can be printed as it is.
+///
+/// # Safety
+///
+/// What `value()` returns must be what the conversion of `FAMILY` takes.
+pub unsafe trait Show: Field {
+    /// The conversion.
+    const FAMILY: Family;
+    /// The C expression.
+    const EXPRESSION: Expression = Expression::new().code("REC->").field();
+
+    /// What is passed to C's printing, as C's rules for `...` want it.
+    type Value;
+
+    /// The value.
+    ///
+    /// # Safety
+    ///
+    /// `stored` must be this field in the record that `printer` is at. It need not be aligned.
+    unsafe fn value(printer: &Printer, stored: *const Self::Stored) -> Self::Value;
+}
+
+macro_rules! show_integers {
+    ($($type:ty => $value:ty, $family:expr;)*) => {$(
+        // SAFETY: The conversion is that of the type of the value.
+        unsafe impl Show for $type {
+            const FAMILY: Family = $family;
+            type Value = $value;
+
+            #[inline]
+            unsafe fn value(_: &Printer, stored: *const $type) -> $value {
+                // SAFETY: By the precondition.
+                <$value>::from(unsafe { stored.read_unaligned() })
+            }
+        }
+    )*};
+}
+
+show_integers! {
+    u8 => c_uint, Family::Unsigned("");
+    u16 => c_uint, Family::Unsigned("");
+    u32 => c_uint, Family::Unsigned("");
+    u64 => u64, Family::Unsigned("ll");
+    usize => usize, Family::Unsigned("l");
+    i8 => c_int, Family::Signed("");
+    i16 => c_int, Family::Signed("");
+    i32 => c_int, Family::Signed("");
+    i64 => i64, Family::Signed("ll");
+    isize => isize, Family::Signed("l");
+}
+
+// SAFETY: A `bool` is passed as an `int`.
+unsafe impl Show for bool {
+    const FAMILY: Family = Family::Signed("");
+    type Value = c_int;
+
+    #[inline]
+    unsafe fn value(_: &Printer, stored: *const bool) -> c_int {
+        // SAFETY: By the precondition; as a byte, in case that the record was tampered with.
+        c_int::from(unsafe { stored.cast::<u8>().read() } != 0)
+    }
+}
+
+// SAFETY: An `int`.
+unsafe impl Show for Pid {
+    const FAMILY: Family = Family::Signed("");
+    type Value = c_int;
+
+    #[inline]
+    unsafe fn value(_: &Printer, stored: *const Pid) -> c_int {
+        // SAFETY: By the precondition.
+        unsafe { stored.read_unaligned() }.0
+    }
+}
+
+// SAFETY: `%pS` takes a pointer.
+unsafe impl Show for Address {
+    const FAMILY: Family = Family::Symbol;
+    const EXPRESSION: Expression = Expression::new().code("(void *)REC->").field();
+    type Value = *const c_void;
+
+    #[inline]
+    unsafe fn value(_: &Printer, stored: *const Address) -> *const c_void {
+        // SAFETY: By the precondition.
+        unsafe { stored.read_unaligned() }.0 as *const c_void
+    }
+}
+
+macro_rules! show_texts {
+    ($([$($generic:tt)*] $type:ty;)*) => {$(
+        // SAFETY: An array of bytes that ends with a zero.
+        unsafe impl<$($generic)*> Show for $type {
+            const FAMILY: Family = Family::Str;
+            type Value = *const c_char;
+
+            #[inline]
+            unsafe fn value(_: &Printer, stored: *const Self::Stored) -> *const c_char {
+                stored.cast()
+            }
+        }
+    )*};
+}
+
+show_texts! {
+    [] Comm;
+    [const N: usize] FixedStr<N>;
+}
+
+// SAFETY: `store()` ends the string with a zero.
+unsafe impl Show for Str {
+    const FAMILY: Family = Family::Str;
+    const EXPRESSION: Expression = Expression::new().code("__get_str(").field().code(")");
+    type Value = *const c_char;
+
+    #[inline]
+    unsafe fn value(printer: &Printer, stored: *const u32) -> *const c_char {
+        // SAFETY: By the precondition.
+        unsafe { printer.dynamic(stored) }.0.cast()
+    }
+}
+
+macro_rules! show_bits {
+    ($($type:ty, $get:literal;)*) => {$(
+        // SAFETY: The function returns a C string.
+        unsafe impl Show for $type {
+            const FAMILY: Family = Family::Str;
+            const EXPRESSION: Expression = Expression::new().code($get).field().code(")");
+            type Value = *const c_char;
+
+            unsafe fn value(printer: &Printer, stored: *const u32) -> *const c_char {
+                // SAFETY: The bits stand there, in words as they were stored.
+                unsafe {
+                    let (bits, len) = printer.dynamic(stored);
+                    printer.bitmask(bits, len)
+                }
+            }
+        }
+    )*};
+}
+
+show_bits! {
+    Bitmask, "__get_bitmask(";
+    CpuSet, "__get_cpumask(";
+}
+
+/// A field of several items, for what prints those.
+pub trait Items: Field {
+    /// The expression for where they are.
+    const START: Expression;
+    /// The expression for how many bytes they have.
+    const BYTES: Expression;
+    /// The size of one.
+    const SIZE: usize;
+
+    /// Where they are, and how many bytes they have.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Show::value`].
+    unsafe fn items(printer: &Printer, stored: *const Self::Stored) -> (*const u8, usize);
+}
+
+impl<T: Integer, const N: usize> Items for [T; N] {
+    const START: Expression = Expression::new().code("REC->").field();
+    const BYTES: Expression = Expression::new().number(size_of::<T>() * N);
+    const SIZE: usize = size_of::<T>();
+
+    unsafe fn items(_: &Printer, stored: *const Self) -> (*const u8, usize) {
+        (stored.cast(), size_of::<Self>())
+    }
+}
+
+const LEN: Expression = Expression::new()
+    .code("__get_dynamic_array_len(")
+    .field()
+    .code(")");
+
+impl<T: Integer + 'static> Items for DynArray<T> {
+    const START: Expression = Expression::new()
+        .code("__get_dynamic_array(")
+        .field()
+        .code(")");
+    const BYTES: Expression = LEN;
+    const SIZE: usize = size_of::<T>();
+
+    unsafe fn items(printer: &Printer, stored: *const u32) -> (*const u8, usize) {
+        // SAFETY: By the precondition.
+        let (start, len) = unsafe { printer.dynamic(stored) };
+        (start, len)
+    }
+}
+
+macro_rules! show_items {
+    ($([$($generic:tt)*] $type:ty;)*) => {$(
+        // SAFETY: The function returns a C string.
+        unsafe impl<$($generic)*> Show for $type {
+            const FAMILY: Family = Family::Str;
+            const EXPRESSION: Expression = Expression::new()
+                .code("__print_array(")
+                .then(Self::START)
+                .code(", ")
+                .then(Self::BYTES)
+                .code(match size_of::<T>() {
+                    1 => " / 1, 1)",
+                    2 => " / 2, 2)",
+                    4 => " / 4, 4)",
+                    _ => " / 8, 8)",
+                });
+            type Value = *const c_char;
+
+            unsafe fn value(printer: &Printer, stored: *const Self::Stored) -> *const c_char {
+                // SAFETY: As many items of that size stand there; the text goes to the iterator's
+                // own buffer.
+                unsafe {
+                    let (items, bytes) = Self::items(printer, stored);
+                    let count = bytes.checked_div(Self::SIZE).unwrap_or(0) as c_int;
+                    trace_print_array_seq(printer.seq(), items.cast(), count, Self::SIZE)
+                }
+            }
+        }
+    )*};
+}
+
+show_items! {
+    [T: Integer, const N: usize] [T; N];
+    [T: Integer + 'static] DynArray<T>;
+}
+
+/// A field that is an integer, for what needs one.
+pub trait AsInteger: Field {
+    /// The integer as an `unsigned long`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Show::value`].
+    unsafe fn integer(stored: *const Self::Stored) -> usize;
+}
+
+impl<T: Integer + Field<Stored = T>> AsInteger for T {
+    #[inline]
+    unsafe fn integer(stored: *const T) -> usize {
+        // SAFETY: By the precondition.
+        unsafe { stored.read_unaligned() }.to_word()
+    }
+}
+
+/// A field with a length that differs from record to record.
+pub trait Dynamic: Field<Stored = u32> {}
+
+impl<T: Integer + 'static> Dynamic for DynArray<T> {}
+impl Dynamic for Str {}
+impl Dynamic for Bitmask {}
+impl Dynamic for CpuSet {}
+
+/// The expression for the name of a field's value.
+pub const fn symbolic_expression(names: Names) -> Expression {
+    Expression::new()
+        .code("__print_symbolic(REC->")
+        .field()
+        .names(names)
+        .code(")")
+}
+
+/// The ways to print that an argument can name, `way(field, ...)`; `plain` is what it is without.
+/// Each has two functions: what the argument is, and its value.
+pub mod ways {
+    use super::Slot;
+
+    /// Leads from a record to the place of a field in it: how the type of a field is told.
+    pub type Path<R, F> = fn(&R) -> &Slot<F>;
+
+    /// As its type is printed.
+    pub mod plain {
+        use super::{
+            super::*,
+            Path, //
+        };
+
+        #[doc(hidden)]
+        pub const fn describe<R, F: Show>(field: &'static str, _: Path<R, F>) -> Argument {
+            Argument::new(F::FAMILY, field, F::EXPRESSION)
+        }
+
+        /// # Safety
+        ///
+        /// As for [`Show::value`].
+        #[doc(hidden)]
+        pub unsafe fn value<F: Show>(printer: &Printer, slot: *const Slot<F>) -> F::Value {
+            // SAFETY: By the precondition; a slot is what is stored.
+            unsafe { F::value(printer, slot.cast()) }
+        }
+    }
+
+    /// The name of its value.
+    pub mod symbolic {
+        use super::{
+            super::*,
+            Path, //
+        };
+
+        #[doc(hidden)]
+        pub const fn describe<R, F: AsInteger>(
+            field: &'static str,
+            _: Path<R, F>,
+            names: Names,
+        ) -> Argument {
+            let expression = symbolic_expression(names);
+            Argument::new(Family::Str, field, expression)
+        }
+
+        /// # Safety
+        ///
+        /// As for [`Show::value`].
+        #[doc(hidden)]
+        pub unsafe fn value<F: AsInteger>(
+            printer: &Printer,
+            slot: *const Slot<F>,
+            names: &'static [abi::trace_print_flags],
+        ) -> *const c_char {
+            // SAFETY: By the precondition.
+            printer.symbol(unsafe { F::integer(slot.cast()) }, names)
+        }
+    }
+
+    /// The names of its bits, with a delimiter.
+    pub mod flags {
+        use super::{
+            super::*,
+            Path, //
+        };
+
+        #[doc(hidden)]
+        pub const fn describe<R, F: AsInteger>(
+            field: &'static str,
+            _: Path<R, F>,
+            delimiter: &'static CStr,
+            names: Names,
+        ) -> Argument {
+            let expression = Expression::new()
+                .code("__print_flags(REC->")
+                .field()
+                .code(", ")
+                .literal(delimiter)
+                .names(names)
+                .code(")");
+            Argument::new(Family::Str, field, expression)
+        }
+
+        /// # Safety
+        ///
+        /// As for [`Show::value`].
+        #[doc(hidden)]
+        pub unsafe fn value<F: AsInteger>(
+            printer: &Printer,
+            slot: *const Slot<F>,
+            delimiter: &'static CStr,
+            names: &'static [abi::trace_print_flags],
+        ) -> *const c_char {
+            let delimiter = delimiter.as_char_ptr();
+            // SAFETY: By the precondition; the text goes to the iterator's own buffer.
+            unsafe {
+                let value = F::integer(slot.cast());
+                let (names, len) = (names.as_ptr(), names.len());
+                trace_print_flags_seq(printer.seq(), delimiter, value, names, len)
+            }
+        }
+    }
+
+    /// Two ways to print bytes in hexadecimal.
+    macro_rules! hexadecimal {
+        ($(#[$meta:meta])* $way:ident, $function:literal, $concatenate:literal) => {
+            $(#[$meta])*
+            pub mod $way {
+                use super::{
+                    super::*,
+                    Path, //
+                };
+
+                #[doc(hidden)]
+                pub const fn describe<R, F: Items>(
+                    field: &'static str,
+                    _: Path<R, F>,
+                ) -> Argument {
+                    let expression = Expression::new()
+                        .code($function)
+                        .then(F::START)
+                        .code(", ")
+                        .then(F::BYTES)
+                        .code(")");
+                    Argument::new(Family::Str, field, expression)
+                }
+
+                /// # Safety
+                ///
+                /// As for [`Show::value`].
+                #[doc(hidden)]
+                pub unsafe fn value<F: Items>(
+                    printer: &Printer,
+                    slot: *const Slot<F>,
+                ) -> *const c_char {
+                    // SAFETY: By the precondition; the text goes to the iterator's own buffer.
+                    unsafe {
+                        let (bytes, len) = F::items(printer, slot.cast());
+                        trace_print_hex_seq(printer.seq(), bytes, len as c_int, $concatenate)
+                    }
+                }
+            }
+        };
+    }
+
+    hexadecimal! {
+        /// Its bytes in hexadecimal, with spaces between them.
+        hex, "__print_hex(", false
+    }
+
+    hexadecimal! {
+        /// Its bytes in hexadecimal, without spaces.
+        hex_str, "__print_hex_str(", true
+    }
+
+    /// How many bytes it has.
+    pub mod len {
+        use super::{
+            super::*,
+            Path, //
+        };
+
+        #[doc(hidden)]
+        pub const fn describe<R, F: Dynamic>(field: &'static str, _: Path<R, F>) -> Argument {
+            Argument::new(Family::Signed(""), field, LEN)
+        }
+
+        /// # Safety
+        ///
+        /// As for [`Show::value`].
+        #[doc(hidden)]
+        pub unsafe fn value<F: Dynamic>(printer: &Printer, slot: *const Slot<F>) -> c_int {
+            // SAFETY: By the precondition.
+            unsafe { printer.dynamic(slot.cast()) }.1 as c_int
+        }
+    }
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tracepoints: what fires, and whoever listens.
+//!
+//! C header: `include/linux/tracepoint.h`.
+
+use core::{
+    cell::UnsafeCell,
+    mem::{
+        offset_of,
+        size_of, //
+    },
+};
+
+use kernel::{
+    bindings,
+    prelude::*, //
+};
+
+use crate::ktrace::task::Task;
+
+extern "C" {
+    fn ktrace_tracepoint_enter(ctr: *mut *mut c_void) -> bool;
+    fn ktrace_tracepoint_exit(ctr: *mut c_void);
+    static ktrace_event_users: bindings::tracepoint_ext;
+}
+
+/// What a tracepoint can pass to its listeners: what C passes in one register, and BPF as a number.
+///
+/// # Safety
+///
+/// The type must be passed as C passes an integer or a pointer.
+pub unsafe trait Arg: Copy {
+    /// As BPF sees it.
+    fn to_u64(self) -> u64;
+}
+
+macro_rules! integers {
+    ($($type:ty as $unsigned:ty),*) => {$(
+        // SAFETY: An integer.
+        unsafe impl Arg for $type {
+            #[inline]
+            fn to_u64(self) -> u64 {
+                u64::from(self as $unsigned)
+            }
+        }
+    )*};
+}
+// C's events extend nothing by its sign.
+integers!(u8 as u8, u16 as u16, u32 as u32, u64 as u64);
+integers!(i8 as u8, i16 as u16, i32 as u32, i64 as u64);
+
+// SAFETY: Passed as an integer.
+unsafe impl Arg for bool {
+    fn to_u64(self) -> u64 {
+        u64::from(self)
+    }
+}
+
+// SAFETY: An integer.
+unsafe impl Arg for usize {
+    fn to_u64(self) -> u64 {
+        self as u64
+    }
+}
+
+// SAFETY: An integer.
+unsafe impl Arg for isize {
+    fn to_u64(self) -> u64 {
+        self as u64
+    }
+}
+
+// SAFETY: A pointer.
+unsafe impl<T> Arg for *mut T {
+    fn to_u64(self) -> u64 {
+        self as usize as u64
+    }
+}
+
+// SAFETY: A pointer.
+unsafe impl<T> Arg for *const T {
+    fn to_u64(self) -> u64 {
+        self as usize as u64
+    }
+}
+
+// SAFETY: A pointer, the type being sized.
+unsafe impl<T> Arg for &T {
+    fn to_u64(self) -> u64 {
+        core::ptr::from_ref(self) as usize as u64
+    }
+}
+
+// SAFETY: A transparent pointer.
+unsafe impl Arg for Task<'_> {
+    fn to_u64(self) -> u64 {
+        self.as_ptr() as usize as u64
+    }
+}
+
+/// `struct tracepoint`.
+///
+/// It has no static call, as those of synthetic events have none: `tracepoint_update_call()` leaves
+/// such a one alone, and what fires walks the list of listeners.
+///
+/// # Invariants
+///
+/// The kernel reads and writes all of it; here only `key` is looked at, by patched code, and
+/// `funcs`, under SRCU.
+#[repr(C)]
+pub struct Tracepoint {
+    name: *const c_char,
+    #[doc(hidden)]
+    pub key: bindings::static_key_false,
+    static_call_key: *mut c_void,
+    static_call_tramp: *mut c_void,
+    iterator: *const c_void,
+    probestub: *const c_void,
+    funcs: UnsafeCell<*mut bindings::tracepoint_func>,
+    ext: *const bindings::tracepoint_ext,
+}
+
+const _: () = {
+    assert!(size_of::<Tracepoint>() == size_of::<bindings::tracepoint>());
+    assert!(offset_of!(Tracepoint, key) == offset_of!(bindings::tracepoint, key));
+    assert!(offset_of!(Tracepoint, iterator) == offset_of!(bindings::tracepoint, iterator));
+    assert!(offset_of!(Tracepoint, probestub) == offset_of!(bindings::tracepoint, probestub));
+    assert!(offset_of!(Tracepoint, funcs) == offset_of!(bindings::tracepoint, funcs));
+    assert!(offset_of!(Tracepoint, ext) == offset_of!(bindings::tracepoint, ext));
+};
+
+// SAFETY: Shared with the kernel by its rules, see the invariant.
+unsafe impl Sync for Tracepoint {}
+
+impl Tracepoint {
+    /// One that nobody listens to yet.
+    ///
+    /// # Safety
+    ///
+    /// `name` must be a C string that stays. `iterator` and `stub` must be functions with the
+    /// prototype of the listeners. It must be a static of the module. See
+    /// [`users`](super::users) for `counted`.
+    pub const unsafe fn new(
+        name: *const c_char,
+        iterator: *const c_void,
+        stub: *const c_void,
+        counted: bool,
+    ) -> Self {
+        Self {
+            name,
+            // SAFETY: All zero is a key that is off.
+            key: unsafe { core::mem::zeroed() },
+            static_call_key: core::ptr::null_mut(),
+            static_call_tramp: core::ptr::null_mut(),
+            iterator,
+            probestub: stub,
+            funcs: UnsafeCell::new(core::ptr::null_mut()),
+            ext: match counted {
+                true => &raw const ktrace_event_users,
+                false => core::ptr::null(),
+            },
+        }
+    }
+
+    /// Calls `call` with each listener and its data. Any context where RCU watches.
+    #[inline]
+    pub fn for_each_listener(&self, mut call: impl FnMut(*mut c_void, *mut c_void)) {
+        let mut ctr = core::ptr::null_mut();
+        // SAFETY: Enters a read-side section, in any context.
+        if !unsafe { ktrace_tracepoint_enter(&mut ctr) } {
+            return;
+        }
+        // SAFETY: A word that the kernel replaces as a whole. The list is not freed within the
+        // section, and ends with an entry without a function.
+        unsafe {
+            let mut listener = self.funcs.get().read_volatile();
+            while !listener.is_null() {
+                let func = core::ptr::addr_of!((*listener).func).read_volatile();
+                if func.is_null() {
+                    break;
+                }
+                call(func, (*listener).data);
+                listener = listener.add(1);
+            }
+            ktrace_tracepoint_exit(ctr);
+        }
+    }
+}
+
+/// `struct bpf_raw_event_map`: by which BPF finds a raw tracepoint.
+#[repr(C, align(32))]
+pub struct RawMap {
+    tp: *const Tracepoint,
+    func: *const c_void,
+    num_args: u32,
+    writable_size: u32,
+}
+
+// SAFETY: Constant.
+unsafe impl Sync for RawMap {}
+
+impl RawMap {
+    /// # Safety
+    ///
+    /// `func` must be a listener of `tp` that hands its `num_args` arguments to BPF.
+    pub const unsafe fn new(tp: *const Tracepoint, func: *const c_void, num_args: usize) -> Self {
+        Self {
+            tp,
+            func,
+            num_args: num_args as u32,
+            writable_size: 0,
+        }
+    }
+}
+
+/// What hands the arguments of a raw tracepoint to BPF.
+#[cfg(CONFIG_BPF_EVENTS)]
+pub mod bpf {
+    use super::*;
+
+    extern "C" {
+        fn bpf_trace_run1(link: *mut c_void, a0: u64);
+        fn bpf_trace_run2(link: *mut c_void, a0: u64, a1: u64);
+        fn bpf_trace_run3(link: *mut c_void, a0: u64, a1: u64, a2: u64);
+        fn bpf_trace_run4(link: *mut c_void, a0: u64, a1: u64, a2: u64, a3: u64);
+        fn bpf_trace_run5(link: *mut c_void, a0: u64, a1: u64, a2: u64, a3: u64, a4: u64);
+        fn bpf_trace_run6(link: *mut c_void, a0: u64, a1: u64, a2: u64, a3: u64, a4: u64, a5: u64);
+        fn bpf_trace_run7(
+            link: *mut c_void,
+            a0: u64,
+            a1: u64,
+            a2: u64,
+            a3: u64,
+            a4: u64,
+            a5: u64,
+            a6: u64,
+        );
+        fn bpf_trace_run8(
+            link: *mut c_void,
+            a0: u64,
+            a1: u64,
+            a2: u64,
+            a3: u64,
+            a4: u64,
+            a5: u64,
+            a6: u64,
+            a7: u64,
+        );
+        fn bpf_trace_run9(
+            link: *mut c_void,
+            a0: u64,
+            a1: u64,
+            a2: u64,
+            a3: u64,
+            a4: u64,
+            a5: u64,
+            a6: u64,
+            a7: u64,
+            a8: u64,
+        );
+        fn bpf_trace_run10(
+            link: *mut c_void,
+            a0: u64,
+            a1: u64,
+            a2: u64,
+            a3: u64,
+            a4: u64,
+            a5: u64,
+            a6: u64,
+            a7: u64,
+            a8: u64,
+            a9: u64,
+        );
+        fn bpf_trace_run11(
+            link: *mut c_void,
+            a0: u64,
+            a1: u64,
+            a2: u64,
+            a3: u64,
+            a4: u64,
+            a5: u64,
+            a6: u64,
+            a7: u64,
+            a8: u64,
+            a9: u64,
+            a10: u64,
+        );
+        fn bpf_trace_run12(
+            link: *mut c_void,
+            a0: u64,
+            a1: u64,
+            a2: u64,
+            a3: u64,
+            a4: u64,
+            a5: u64,
+            a6: u64,
+            a7: u64,
+            a8: u64,
+            a9: u64,
+            a10: u64,
+            a11: u64,
+        );
+    }
+
+    /// Runs the programs of `link` with one to twelve arguments.
+    ///
+    /// # Safety
+    ///
+    /// `link` must be what BPF attached the caller with.
+    #[inline]
+    pub unsafe fn run<const N: usize>(link: *mut c_void, args: [u64; N]) {
+        let a = |n: usize| args.get(n).copied().unwrap_or(0);
+        // SAFETY: By the precondition.
+        unsafe {
+            match N {
+                1 => bpf_trace_run1(link, a(0)),
+                2 => bpf_trace_run2(link, a(0), a(1)),
+                3 => bpf_trace_run3(link, a(0), a(1), a(2)),
+                4 => bpf_trace_run4(link, a(0), a(1), a(2), a(3)),
+                5 => bpf_trace_run5(link, a(0), a(1), a(2), a(3), a(4)),
+                6 => bpf_trace_run6(link, a(0), a(1), a(2), a(3), a(4), a(5)),
+                7 => bpf_trace_run7(link, a(0), a(1), a(2), a(3), a(4), a(5), a(6)),
+                8 => bpf_trace_run8(link, a(0), a(1), a(2), a(3), a(4), a(5), a(6), a(7)),
+                9 => bpf_trace_run9(link, a(0), a(1), a(2), a(3), a(4), a(5), a(6), a(7), a(8)),
+                10 => bpf_trace_run10(
+                    link,
+                    a(0),
+                    a(1),
+                    a(2),
+                    a(3),
+                    a(4),
+                    a(5),
+                    a(6),
+                    a(7),
+                    a(8),
+                    a(9),
+                ),
+                11 => bpf_trace_run11(
+                    link,
+                    a(0),
+                    a(1),
+                    a(2),
+                    a(3),
+                    a(4),
+                    a(5),
+                    a(6),
+                    a(7),
+                    a(8),
+                    a(9),
+                    a(10),
+                ),
+                12 => bpf_trace_run12(
+                    link,
+                    a(0),
+                    a(1),
+                    a(2),
+                    a(3),
+                    a(4),
+                    a(5),
+                    a(6),
+                    a(7),
+                    a(8),
+                    a(9),
+                    a(10),
+                    a(11),
+                ),
+                _ => {}
+            }
+        }
+    }
+}

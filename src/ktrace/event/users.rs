@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Whether anybody listens to events that need something to be going on before they can fire:
+//! those that are declared `counted`.
+//!
+//! Listeners of all kinds count: trace arrays, perf, BPF's raw tracepoints, other modules.
+
+use crate::ktrace::symbols::Resolved;
+
+/// What has to be going on while there are users.
+pub trait EventUsers {
+    /// There are users, or there are none any more. Called in task context, without locks but those
+    /// of the kernel's that guard turning events on and off, by one at a time. Before there is a
+    /// [`Counting`] it may be called too, and the call is repeated then; it is not after.
+    ///
+    /// Who turns an event on by its files or by perf goes on when this has returned; BPF and other
+    /// modules do not wait for it.
+    fn changed(any: bool);
+}
+
+extern "C" {
+    fn ktrace_event_users_start();
+    fn ktrace_event_users_stop();
+}
+
+/// Evidence that the users are counted: to be kept as long as the module is loaded.
+pub struct Counting(());
+
+impl Counting {
+    /// Calls [`EventUsers::changed`] as things are, and from now on whenever they change. May
+    /// sleep.
+    pub fn new(_: Resolved) -> Self {
+        // SAFETY: May sleep; queues the work and waits for it.
+        unsafe { ktrace_event_users_start() }
+        Self(())
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        // SAFETY: May sleep: modules are unloaded where that is allowed. Nobody listens any more,
+        // since that would hold the module, so no work is queued after this.
+        unsafe { ktrace_event_users_stop() }
+    }
+}
+
+/// Names the one type whose [`EventUsers`] is called.
+#[macro_export]
+macro_rules! bind_event_users {
+    ($type:ty) => {
+        const _: () = {
+            #[no_mangle]
+            extern "C" fn ktrace_event_users_changed(any: bool) {
+                <$type as $crate::ktrace::event::users::EventUsers>::changed(any);
+            }
+        };
+    };
+}
+pub use bind_event_users;

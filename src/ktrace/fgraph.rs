@@ -1,0 +1,723 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Hooks on calls and returns, for a tracer that is current in a trace array.
+//!
+//! C headers: `include/linux/ftrace.h` (`struct fgraph_ops`), `kernel/trace/trace.h`.
+//!
+//! Which functions are hooked is for the user to say, in the trace array's own files, as in
+//! [`super::ftrace_ops`]; the kernel applies them, and `set_ftrace_pid`, by itself.
+//! `set_graph_function`, `set_graph_notrace` and `max_graph_depth` are asked here.
+//!
+//! # Frames
+//!
+//! The kernel keeps a shadow stack for each task: a frame for each open call that anybody traces,
+//! interrupts on top of the task included. A hook may keep a [`Frame`] with a call of its own, and
+//! finds it again when the call returns, on whatever CPU and however late. The frames of the
+//! callers are within reach all the while.
+//!
+//! A hook that is gone leaves its frames behind on the stacks of tasks that sleep. The kernel calls
+//! nobody for them, unless another hook has come to the same place (`fgraph_ops::idx`), so each
+//! frame carries a tag of the hook that made it.
+//!
+//! # Context
+//!
+//! Callbacks come in any context, NMI too, with preemption off and under the kernel's own guard
+//! against recursion (`function_graph_enter_regs()`, `__ftrace_return_to_handler()`). An interrupt
+//! that is traced works on the same shadow stack, but leaves it as it was.
+
+use core::{
+    mem::size_of,
+    ops::Deref,
+    ptr::{
+        addr_of_mut,
+        NonNull, //
+    },
+};
+
+use kernel::{
+    error::to_result,
+    prelude::*,
+    sync::{
+        atomic::{
+            Acquire,
+            Atomic,
+            Relaxed,
+            Release, //
+        },
+        Arc, //
+    },
+};
+
+use super::{
+    abi,
+    ftrace_ops::MAX_ARGS,
+    gate,
+    symbols::{
+        Data,
+        Resolved, //
+    },
+    trace_array::TraceArray, //
+};
+
+// Some structs behind these pointers have no members in some configurations.
+#[allow(improper_ctypes)]
+extern "C" {
+    fn ktrace_graph_init(graph: *mut Shared);
+    fn ktrace_graph_synchronize();
+    fn ktrace_return_value(fregs: *mut c_void) -> c_ulong;
+    fn ktrace_in_hardirq() -> bool;
+    fn ktrace_preempt_disable();
+    fn ktrace_preempt_enable();
+    fn ktrace_context() -> c_uint;
+    fn ktrace_current() -> *mut kernel::bindings::task_struct;
+    fn ktrace_argument(fregs: *mut c_void, n: c_uint) -> c_ulong;
+    fn trace_clock_local() -> u64;
+    fn ktrace_call_register_ftrace_graph(ops: *mut abi::fgraph_ops) -> c_int;
+    fn ktrace_call_unregister_ftrace_graph(ops: *mut abi::fgraph_ops);
+    fn ktrace_call_fgraph_init_ops(ops: *mut abi::ftrace_ops, from: *mut abi::ftrace_ops);
+    fn ktrace_call_fgraph_reserve_data(idx: c_int, size: c_int) -> *mut c_void;
+    fn ktrace_call_fgraph_retrieve_parent_data(
+        idx: c_int,
+        size: *mut c_int,
+        depth: c_int,
+    ) -> *mut c_void;
+    fn ktrace_call_fgraph_get_task_var(ops: *mut abi::fgraph_ops) -> *mut c_ulong;
+    fn ktrace_call_ftrace_graph_get_ret_stack(
+        task: *mut kernel::bindings::task_struct,
+        idx: c_int,
+    ) -> *mut abi::ftrace_ret_stack;
+    fn ktrace_call_ftrace_graph_top_ret_addr(task: *mut kernel::bindings::task_struct) -> c_ulong;
+    fn ktrace_call_ftrace_lookup_ip(hash: *mut abi::ftrace_hash, ip: c_ulong) -> *mut c_void;
+}
+
+/// The clock that the call graph's times are of (`trace_clock_local()`), in ns. Any context.
+#[inline]
+pub fn clock_ns() -> u64 {
+    // SAFETY: Reads a clock.
+    unsafe { trace_clock_local() }
+}
+
+/// What a hook keeps with an open call. What the words mean is the hook's own affair.
+#[derive(Clone, Copy, Default)]
+pub struct Frame {
+    /// Three words.
+    pub words: [u64; 3],
+    /// And half a one.
+    pub half: u32,
+}
+
+/// Room for bits that a hook may set in a frame later, [`FrameRef::set`]: the lowest so many.
+const FLAG_BITS: u32 = 8;
+
+/// A frame as it lies on the shadow stack.
+#[repr(C)]
+struct Stored {
+    words: [u64; 3],
+    half: u32,
+    /// The tag of the hook, and the flags below it.
+    tag_flags: Atomic<u32>,
+}
+
+/// The frame of an open call.
+///
+/// # Invariants
+///
+/// Points to a `Stored` on the shadow stack of the current task, of a call that has not returned.
+/// Interrupts on top of the task may set flags, and nothing else.
+#[derive(Clone, Copy)]
+pub struct FrameRef<'a>(&'a Stored);
+
+impl FrameRef<'_> {
+    /// What was kept.
+    #[inline]
+    pub fn get(&self) -> Frame {
+        Frame {
+            words: self.0.words,
+            half: self.0.half,
+        }
+    }
+
+    /// Whether that flag is set.
+    #[inline]
+    pub fn is_set(&self, flag: u32) -> bool {
+        self.0.tag_flags.load(Relaxed) & flag != 0
+    }
+
+    /// Sets a flag, one of the lowest eight bits. True if it was not set: nobody else is told so.
+    #[inline]
+    pub fn set(&self, flag: u32) -> bool {
+        let flag = flag & ((1 << FLAG_BITS) - 1);
+        let mut old = self.0.tag_flags.load(Relaxed);
+        while old & flag == 0 {
+            match self.0.tag_flags.cmpxchg(old, old | flag, Relaxed) {
+                Ok(_) => return true,
+                Err(now) => old = now,
+            }
+        }
+        false
+    }
+}
+
+/// An open call that is not the innermost one.
+pub struct Caller<'a> {
+    /// Its frame, if it is traced by the same hook.
+    pub frame: FrameRef<'a>,
+    /// The function.
+    pub func: usize,
+    /// How deep it is.
+    pub depth: i32,
+}
+
+/// What is done when a hooked function is called and when it returns.
+pub trait GraphHook: Send + Sync + Sized + 'static {
+    /// A function is called by a task that the gate lets through. True if its return is to be
+    /// told too. Any context; may not sleep, allocate, print or take a lock.
+    fn called(&self, call: &Call<'_>) -> bool;
+
+    /// A call returns whose beginning this has returned true for. As above.
+    fn returned(&self, ret: &Return<'_>);
+
+    /// The current task is about to end, and will not return from the calls that are open.
+    fn ends(&self, task: &Open<'_>);
+}
+
+/// What the C side shares with this; `struct ktrace_graph` in `fgraph.h`.
+#[repr(C)]
+struct Shared {
+    ops: abi::fgraph_ops,
+    bit: u32,
+}
+
+/// A hook where the callbacks find it.
+#[doc(hidden)]
+#[repr(C)]
+pub struct Inner<G> {
+    // First, so that the one can be found from the other.
+    shared: Shared,
+    tag: u32,
+    tr: *mut abi::trace_array,
+    state: Arc<G>,
+}
+
+/// The calls that are open in the current task, of which a hook sees its own.
+///
+/// # Invariants
+///
+/// Preemption is off, `ops` is that of a hook that is registered or was just now, and the shadow
+/// stack of the current task holds still but for interrupts, which leave it as they find it.
+pub struct Open<'a> {
+    ops: &'a abi::fgraph_ops,
+    tag: u32,
+    tr: &'a TraceArray,
+    depth: i32,
+}
+
+impl<'a> Open<'a> {
+    /// The trace array that the hook serves.
+    #[inline]
+    pub fn tr(&self) -> &'a TraceArray {
+        self.tr
+    }
+
+    /// A number that tells the hook from others that were there before it, but for one in 2^24.
+    #[inline]
+    pub fn tag(&self) -> u32 {
+        self.tag
+    }
+
+    /// How deep the innermost call is; 0 is the outermost one.
+    #[inline]
+    pub fn depth(&self) -> i32 {
+        self.depth
+    }
+
+    /// The frame of the call that is `up` levels above the innermost.
+    #[inline]
+    fn frame(&self, up: i32) -> Option<FrameRef<'_>> {
+        let mut size = 0;
+        // SAFETY: Walks the shadow stack of the current task, by the invariant.
+        let data = unsafe { ktrace_call_fgraph_retrieve_parent_data(self.ops.idx, &mut size, up) };
+        let stored = NonNull::new(data.cast::<Stored>())?;
+        if (size as usize) < size_of::<Stored>() {
+            return None;
+        }
+        // SAFETY: Data of this place in the kernel's table, of that size and aligned to words; it
+        // stays until the call returns, which is after this.
+        let stored = unsafe { stored.as_ref() };
+        // INVARIANT: As just said.
+        (stored.tag_flags.load(Relaxed) >> FLAG_BITS == self.tag).then_some(FrameRef(stored))
+    }
+
+    /// The call that is `up` levels above the innermost one, if this hook traces it.
+    pub fn caller(&self, up: i32) -> Option<Caller<'_>> {
+        let frame = self.frame(up)?;
+        // SAFETY: Walks the shadow stack of the current task, by the invariant.
+        let entry = unsafe { ktrace_call_ftrace_graph_get_ret_stack(ktrace_current(), up) };
+        // SAFETY: Null, or an entry of that stack, which stays until the call returns.
+        let func = unsafe { entry.as_ref() }?.func as usize;
+        Some(Caller {
+            frame,
+            func,
+            depth: self.depth.wrapping_sub(up),
+        })
+    }
+
+    /// A word of the current task that belongs to this hook. Before it is first set it is zero, or
+    /// what another hook has left there: see [`Open::tag`].
+    #[inline]
+    pub fn task_word(&self) -> TaskWord<'_> {
+        // SAFETY: The current task has a shadow stack, where the kernel keeps a word for each hook.
+        let word =
+            unsafe { ktrace_call_fgraph_get_task_var(core::ptr::from_ref(self.ops).cast_mut()) };
+        // SAFETY: As above; as long as the shadow stack, which a task keeps until it ends. Only the
+        // task itself, and interrupts on top of it, come to it.
+        TaskWord(unsafe { &*word.cast::<Atomic<usize>>() })
+    }
+
+    /// How many calls of the current task have found its shadow stack full, ever.
+    #[inline]
+    pub fn overrun(&self) -> u32 {
+        // SAFETY: One word of the current task, which is alive.
+        unsafe { (&raw const (*ktrace_current()).trace_overrun.counter).read_volatile() as u32 }
+    }
+
+    /// The context as the kernel packs it for a record, less the hook's own part.
+    #[inline]
+    pub fn context(&self) -> u32 {
+        // SAFETY: Looks at this CPU and task. Preemption was turned off once for the hook, by the
+        // invariant, and the function allows for just that.
+        unsafe { ktrace_context() }
+    }
+}
+
+/// See [`Open::task_word`].
+pub struct TaskWord<'a>(&'a Atomic<usize>);
+
+impl TaskWord<'_> {
+    /// Its value.
+    #[inline]
+    pub fn get(&self) -> usize {
+        self.0.load(Relaxed)
+    }
+
+    /// Sets it. An interrupt that comes in between a [`TaskWord::get`] and this leaves the word as
+    /// it finds it, or its change is lost.
+    #[inline]
+    pub fn set(&self, value: usize) {
+        self.0.store(value, Relaxed);
+    }
+}
+
+/// The call of a function.
+///
+/// # Invariants
+///
+/// As [`Open`], within the callback for the call; `fregs` is what ftrace passed, or null.
+pub struct Call<'a> {
+    open: Open<'a>,
+    /// The function.
+    pub func: usize,
+    fregs: *mut c_void,
+}
+
+impl<'a> Deref for Call<'a> {
+    type Target = Open<'a>;
+
+    #[inline]
+    fn deref(&self) -> &Open<'a> {
+        &self.open
+    }
+}
+
+impl Call<'_> {
+    /// Keeps a frame until the call returns; to be called once. `None` if the shadow stack is full:
+    /// the hook then has to return false.
+    #[inline]
+    pub fn keep(&self, frame: Frame, flags: u32) -> Option<FrameRef<'_>> {
+        // SAFETY: Called once within the callback, for the task that runs here.
+        let data = unsafe {
+            ktrace_call_fgraph_reserve_data(self.open.ops.idx, size_of::<Stored>() as c_int)
+        };
+        let stored = NonNull::new(data.cast::<Stored>())?;
+        let flags = flags & ((1 << FLAG_BITS) - 1);
+        // SAFETY: As many bytes as were asked for, aligned to words, that nobody else looks at
+        // before the callback has returned but an interrupt, through `frame()`, which looks at the
+        // tag first.
+        unsafe {
+            stored.write(Stored {
+                words: frame.words,
+                half: frame.half,
+                tag_flags: Atomic::new(self.open.tag << FLAG_BITS | flags),
+            });
+            // INVARIANT: Just made.
+            Some(FrameRef(stored.as_ref()))
+        }
+    }
+
+    /// Argument number `n`, as the register holds it; 0 if `n` is not below [`MAX_ARGS`] or the
+    /// registers are not known.
+    #[inline]
+    pub fn argument(&self, n: usize) -> usize {
+        if self.fregs.is_null() || n >= MAX_ARGS {
+            return 0;
+        }
+        // SAFETY: Reads from the registers, which are valid by the invariant.
+        unsafe { ktrace_argument(self.fregs, n as c_uint) as usize }
+    }
+
+    /// Where the function will return to.
+    pub fn return_address(&self) -> usize {
+        // SAFETY: Walks the shadow stack of the current task.
+        unsafe { ktrace_call_ftrace_graph_top_ret_addr(ktrace_current()) as usize }
+    }
+}
+
+/// The return of a function.
+///
+/// # Invariants
+///
+/// As [`Open`], within the callback for the return.
+pub struct Return<'a> {
+    open: Open<'a>,
+    /// The function.
+    pub func: usize,
+    /// Calls of this task that found the shadow stack full, ever.
+    pub overrun: u32,
+    fregs: *mut c_void,
+}
+
+impl<'a> Deref for Return<'a> {
+    type Target = Open<'a>;
+
+    #[inline]
+    fn deref(&self) -> &Open<'a> {
+        &self.open
+    }
+}
+
+impl Return<'_> {
+    /// What was kept when the function was called.
+    #[inline]
+    pub fn kept(&self) -> Option<FrameRef<'_>> {
+        self.open.frame(0)
+    }
+
+    /// What the function returns, as the register holds it.
+    #[inline]
+    pub fn value(&self) -> usize {
+        // SAFETY: What ftrace passed, by the invariant, or null.
+        unsafe { ktrace_return_value(self.fregs) as usize }
+    }
+}
+
+/// Whether `func` is in a hash that the kernel's files fill. `None` if that is empty.
+#[inline]
+fn is_in(hash: Data, func: usize) -> Option<bool> {
+    let place: *const *mut abi::ftrace_hash = hash.as_ptr::<*mut abi::ftrace_hash>();
+    // SAFETY: The kernel's variable of that name, which always points to a hash. One that was
+    // replaced is not freed before all who have preemption off are through (`ftrace.c`), as the
+    // callers of this have.
+    unsafe {
+        let hash = place.read_volatile();
+        if (*hash).count == 0 {
+            return None;
+        }
+        Some(!ktrace_call_ftrace_lookup_ip(hash, func as c_ulong).is_null())
+    }
+}
+
+/// Whether `func` is in `set_graph_function`; `None` if nothing is. For callbacks.
+#[inline]
+pub fn in_graph_function(func: usize) -> Option<bool> {
+    is_in(Data::GraphHash, func)
+}
+
+/// Whether `func` is in `set_graph_notrace`. For callbacks.
+#[inline]
+pub fn in_graph_notrace(func: usize) -> bool {
+    is_in(Data::GraphNotraceHash, func).unwrap_or(false)
+}
+
+/// `max_graph_depth`; 0 is no limit.
+#[inline]
+pub fn max_graph_depth() -> u32 {
+    // SAFETY: The kernel's variable of that name.
+    unsafe { Data::GraphMaxDepth.as_ptr::<u32>().read_volatile() }
+}
+
+/// `tracing_thresh`, in ns; 0 is none.
+#[inline]
+pub fn tracing_thresh_ns() -> u64 {
+    // SAFETY: The kernel's variable of that name.
+    unsafe { Data::TracingThresh.as_ptr::<c_ulong>().read_volatile() as u64 }
+}
+
+/// Whether this is a hardware interrupt.
+#[inline]
+pub fn in_hardirq() -> bool {
+    // SAFETY: Looks at this CPU's own count.
+    unsafe { ktrace_in_hardirq() }
+}
+
+/// What the tags of hooks are counted by.
+static NEXT_TAG: Atomic<u32> = Atomic::new(1);
+
+/// A registered hook.
+///
+/// # Invariants
+///
+/// Until drop, `inner` came from [`KBox::into_raw`], is registered with the kernel, and its `tr` is
+/// kept alive by the contract of [`Hook::new`].
+pub struct Hook<G: Bound> {
+    inner: NonNull<Inner<G>>,
+    slot: u32,
+}
+
+// SAFETY: Owns an `Inner`, which belongs to no thread.
+unsafe impl<G: Bound> Send for Hook<G> {}
+
+/// Made by [`bind_graph_hook!`].
+///
+/// # Safety
+///
+/// The C side's callbacks must lead to [`dispatch_call`] and [`dispatch_return`] of this type, and
+/// `hooks()` must return the same static each time, which nobody but [`Hook`] writes.
+pub unsafe trait Bound: GraphHook {
+    #[doc(hidden)]
+    fn hooks() -> &'static Hooks<Self>;
+}
+
+/// The hooks there are, by their slots.
+pub type Hooks<G> = [Atomic<*mut Inner<G>>; gate::SLOTS as usize];
+
+impl<G: Bound> Hook<G> {
+    /// Hooks the functions that the trace array's filter selects. `state` is called for tasks whose
+    /// bit `slot` is set in the gate. May sleep.
+    ///
+    /// For [`super::tracer::Tracer::init`], which is given `tr` and must drop the hook in `reset`:
+    /// as long as the tracer is current, the trace array cannot go away.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the slot is out of range; `ENOMEM`; those of `register_ftrace_graph()`: `ENOSPC`
+    /// if there are 16 users already.
+    pub fn new(_: Resolved, tr: &TraceArray, slot: u32, state: Arc<G>) -> Result<Self> {
+        let place = G::hooks().get(slot as usize).ok_or(EINVAL)?;
+        // SAFETY: The trace array is alive, and its `ops` is made with it and goes with it.
+        let filter = unsafe { (*tr.as_ptr()).ops };
+        if filter.is_null() {
+            return Err(ENOMEM);
+        }
+        let inner = KBox::new(
+            Inner {
+                shared: Shared {
+                    ops: abi::fgraph_ops::default(),
+                    bit: 1u32.wrapping_shl(slot),
+                },
+                tag: NEXT_TAG.fetch_add(1, Relaxed) & (u32::MAX >> FLAG_BITS),
+                tr: tr.as_ptr(),
+                state,
+            },
+            GFP_KERNEL,
+        )?;
+        // From here on it stays where it is: the kernel links it into lists.
+        let inner = KBox::into_raw(inner);
+        // SAFETY: A fresh one, of the layout that the C side has. The kernel's own function makes
+        // the hook share the filter of the trace array, which is alive as long as the hook.
+        let registered = unsafe {
+            let ops = addr_of_mut!((*inner).shared.ops);
+            ktrace_graph_init(addr_of_mut!((*inner).shared));
+            ktrace_call_fgraph_init_ops(addr_of_mut!((*ops).ops), filter);
+            to_result(ktrace_call_register_ftrace_graph(ops))
+        };
+        if let Err(error) = registered {
+            // SAFETY: From `into_raw()`; a callback may have run before the kernel gave up.
+            unsafe {
+                ktrace_graph_synchronize();
+                drop(KBox::from_raw(inner));
+            }
+            return Err(error);
+        }
+        place.store(inner, Release);
+        let inner = NonNull::new(inner).ok_or(EINVAL)?;
+        // INVARIANT: Just registered.
+        Ok(Self { inner, slot })
+    }
+}
+
+/// Calls `with` with the trace array and the state of each hook. Any context but NMI.
+pub fn for_each_hook<G: Bound>(mut with: impl FnMut(&TraceArray, &G)) {
+    // SAFETY: Turned on again below.
+    unsafe { ktrace_preempt_disable() };
+    for place in G::hooks() {
+        // SAFETY: Null, or registered: who unregisters clears the place first, and then waits for
+        // all who have preemption off.
+        if let Some(inner) = unsafe { place.load(Acquire).as_ref() } {
+            // SAFETY: Alive as long as the hook is registered.
+            with(unsafe { TraceArray::from_raw(inner.tr) }, &inner.state);
+        }
+    }
+    // SAFETY: Turned off above.
+    unsafe { ktrace_preempt_enable() };
+}
+
+/// Tells all hooks that the current task is about to end. Task context; for probes.
+pub fn current_ends<G: Bound>() {
+    // SAFETY: Turned on again below.
+    unsafe { ktrace_preempt_disable() };
+    // SAFETY: Single words of the current task, which is alive.
+    let depth = unsafe {
+        let task = ktrace_current();
+        match (*task).ret_stack.is_null() {
+            true => -1,
+            false => (*task).curr_ret_depth,
+        }
+    };
+    for place in G::hooks() {
+        // SAFETY: Null, or registered: who unregisters clears the place first, and then waits for
+        // all who have preemption off.
+        let Some(inner) = (unsafe { place.load(Acquire).as_ref() }) else {
+            continue;
+        };
+        if depth >= 0 {
+            // INVARIANT: Preemption is off. What is on the stack stays: this runs in its task.
+            inner.state.ends(&Open {
+                ops: &inner.shared.ops,
+                tag: inner.tag,
+                // SAFETY: Alive as long as the hook is registered.
+                tr: unsafe { TraceArray::from_raw(inner.tr) },
+                depth,
+            });
+        }
+    }
+    // SAFETY: Turned off above.
+    unsafe { ktrace_preempt_enable() };
+}
+
+impl<G: Bound> Drop for Hook<G> {
+    fn drop(&mut self) {
+        if let Some(place) = G::hooks().get(self.slot as usize) {
+            place.store(core::ptr::null_mut(), Release);
+        }
+        // SAFETY: Registered, by the invariant. After the wait no callback runs any more, and none
+        // will: the kernel has forgotten about it, open calls included.
+        unsafe {
+            let ops = addr_of_mut!((*self.inner.as_ptr()).shared.ops);
+            ktrace_call_unregister_ftrace_graph(ops);
+            ktrace_graph_synchronize();
+            drop(KBox::from_raw(self.inner.as_ptr()));
+        }
+    }
+}
+
+/// # Safety
+///
+/// For `fgraph.c`: `graph` is that of a registered [`Hook`] of this type, and the other two are
+/// what the kernel passed to the callback.
+#[doc(hidden)]
+#[inline]
+pub unsafe fn dispatch_call<G: Bound>(
+    graph: *mut c_void,
+    call: *const c_void,
+    fregs: *mut c_void,
+) -> bool {
+    // SAFETY: By the precondition; `shared` is the first member. Freed only after the callback has
+    // returned.
+    let inner = unsafe { &*graph.cast::<Inner<G>>() };
+    // SAFETY: What the kernel passed. It is packed, so it is read as a whole.
+    let entry = unsafe { call.cast::<abi::ftrace_graph_ent>().read_unaligned() };
+    // INVARIANT: Within the callback: preemption is off, and the call is on the shadow stack.
+    inner.state.called(&Call {
+        open: Open {
+            ops: &inner.shared.ops,
+            tag: inner.tag,
+            // SAFETY: Alive as long as the hook is registered.
+            tr: unsafe { TraceArray::from_raw(inner.tr) },
+            depth: entry.depth as i32,
+        },
+        func: entry.func,
+        fregs,
+    })
+}
+
+/// # Safety
+///
+/// As for [`dispatch_call`].
+#[doc(hidden)]
+#[inline]
+pub unsafe fn dispatch_return<G: Bound>(
+    graph: *mut c_void,
+    ret: *const c_void,
+    fregs: *mut c_void,
+) {
+    // SAFETY: As above.
+    let inner = unsafe { &*graph.cast::<Inner<G>>() };
+    // SAFETY: As above.
+    let entry = unsafe { ret.cast::<abi::ftrace_graph_ret>().read_unaligned() };
+    // INVARIANT: As above; the call leaves the shadow stack after the callback.
+    inner.state.returned(&Return {
+        open: Open {
+            ops: &inner.shared.ops,
+            tag: inner.tag,
+            // SAFETY: Alive as long as the hook is registered.
+            tr: unsafe { TraceArray::from_raw(inner.tr) },
+            depth: entry.depth,
+        },
+        func: entry.func,
+        overrun: entry.overrun,
+        fregs,
+    });
+}
+
+/// Names the one type whose [`GraphHook`] the callbacks call.
+#[macro_export]
+macro_rules! bind_graph_hook {
+    ($hook:ty) => {
+        const _: () = {
+            use ::kernel::ffi::{
+                c_int,
+                c_void, //
+            };
+            use $crate::ktrace::fgraph;
+
+            static HOOKS: fgraph::Hooks<$hook> =
+                [const { ::kernel::sync::atomic::Atomic::new(::core::ptr::null_mut()) };
+                    $crate::ktrace::gate::SLOTS as usize];
+
+            // SAFETY: The two functions below are what the C side calls; one static, which is not
+            // visible outside this block.
+            unsafe impl fgraph::Bound for $hook {
+                fn hooks() -> &'static fgraph::Hooks<Self> {
+                    &HOOKS
+                }
+            }
+
+            /// # Safety
+            ///
+            /// For `fgraph.c`: a registered hook, and what the kernel passed.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_graph_called(
+                graph: *mut c_void,
+                call: *mut c_void,
+                fregs: *mut c_void,
+            ) -> c_int {
+                // SAFETY: By the precondition.
+                c_int::from(unsafe { fgraph::dispatch_call::<$hook>(graph, call, fregs) })
+            }
+
+            /// # Safety
+            ///
+            /// For `fgraph.c`: a registered hook, and what the kernel passed.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_graph_returned(
+                graph: *mut c_void,
+                ret: *mut c_void,
+                fregs: *mut c_void,
+            ) {
+                // SAFETY: By the precondition.
+                unsafe { fgraph::dispatch_return::<$hook>(graph, ret, fregs) }
+            }
+        };
+    };
+}
+pub use bind_graph_hook;

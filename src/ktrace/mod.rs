@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A safe face on the kernel's tracing machinery.
+//!
+//! Everything in here could serve another module as it is: nothing knows what ferrotrace does. All
+//! unsafe code of the project stands below this folder; what is built on it is safe Rust.
+//!
+//! The kernel offers little of this to modules. Types that it keeps private come from the target's
+//! BTF ([`abi`]), functions that it does not export are found in kallsyms ([`symbols`]), and both
+//! are checked when the module is loaded, before anything is touched ([`symbols::resolve`]).
+
+pub mod abi;
+pub mod btf;
+pub mod counters;
+pub mod error_log;
+pub mod event;
+pub mod fgraph;
+pub mod ftrace_ops;
+pub mod gate;
+pub mod global;
+pub mod instances;
+pub mod iter;
+pub mod pid_map;
+pub mod records;
+pub mod sched;
+pub mod seq;
+pub mod symbols;
+pub mod task;
+pub mod trace_array;
+pub mod tracefs;
+pub mod tracer;

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Probes on the scheduler's tracepoints, with the prototypes that the kernel
+ * calls them by. Each only takes what Rust cannot: static inlines, and members
+ * of structs that Rust does not know. sched.rs says what the calls mean.
+ *
+ * Built without ftrace's call at function entry (see Kbuild).
+ */
+#include <linux/binfmts.h>
+#include <linux/kernel.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/tracepoint.h>
+
+#include "sched.h"
+#include "shim.h"
+
+u64 ktrace_sched_now(void)
+{
+	return local_clock();
+}
+
+/* A sleep state as the kernel's own events report it: one bit, or none. */
+static unsigned int ktrace_report(unsigned int state, struct task_struct *task)
+{
+	unsigned int index = __task_state_index(state, task->exit_state);
+
+	return index ? 1U << (index - 1) : 0;
+}
+
+static void notrace ktrace_on_switch(void *data, bool preempt,
+				     struct task_struct *prev,
+				     struct task_struct *next,
+				     unsigned int prev_state)
+{
+	unsigned int state = TASK_REPORT_MAX;
+
+	if (!preempt)
+		state = ktrace_report(prev_state, prev);
+	ktrace_sched_switch(prev, next, state, local_clock());
+}
+
+/* The context that wakes: that of the innermost interrupt. */
+static void notrace ktrace_on_waking(void *data, struct task_struct *task)
+{
+	unsigned int context = 0;
+
+	if (in_nmi())
+		context = 3;
+	else if (in_hardirq())
+		context = 2;
+	else if (in_serving_softirq())
+		context = 1;
+	ktrace_sched_waking(task, context);
+}
+
+static void notrace ktrace_on_wakeup(void *data, struct task_struct *task)
+{
+	ktrace_sched_wakeup(task, task_cpu(task), local_clock());
+}
+
+static void notrace ktrace_on_wakeup_new(void *data, struct task_struct *task)
+{
+	ktrace_on_waking(data, task);
+	ktrace_on_wakeup(data, task);
+}
+
+static void notrace ktrace_on_migrate(void *data, struct task_struct *task, int to)
+{
+	ktrace_sched_migrate(task, task_cpu(task), to);
+}
+
+/* Not sched_process_fork: that leaves out threads of io_uring and the like. */
+static void notrace ktrace_on_newtask(void *data, struct task_struct *task, u64 flags)
+{
+	ktrace_sched_fork(current, task);
+}
+
+static void notrace ktrace_on_prepare_exec(void *data, struct task_struct *task,
+					   struct linux_binprm *bprm)
+{
+	ktrace_sched_prepare_exec(task);
+}
+
+static void notrace ktrace_on_exec(void *data, struct task_struct *task,
+				   pid_t old_pid, struct linux_binprm *bprm)
+{
+	preempt_disable_notrace();
+	ktrace_sched_exec(task, old_pid, bprm->filename);
+	preempt_enable_notrace();
+}
+
+static void notrace ktrace_on_rename(void *data, struct task_struct *task,
+				     const char *comm)
+{
+	ktrace_sched_rename(task, comm);
+}
+
+static void notrace ktrace_on_exit(void *data, struct task_struct *task,
+				   bool group_dead)
+{
+	ktrace_sched_exit(task, group_dead, local_clock());
+}
+
+static struct ktrace_probe ktrace_sched_probes[] = {
+	{ "sched_process_exit", ktrace_on_exit },
+	{ "task_rename", ktrace_on_rename },
+	{ "sched_process_exec", ktrace_on_exec },
+	{ "sched_prepare_exec", ktrace_on_prepare_exec },
+	{ "task_newtask", ktrace_on_newtask },
+	{ "sched_migrate_task", ktrace_on_migrate },
+	{ "sched_wakeup_new", ktrace_on_wakeup_new },
+	{ "sched_wakeup", ktrace_on_wakeup },
+	{ "sched_waking", ktrace_on_waking },
+	{ "sched_switch", ktrace_on_switch },
+};
+
+const char *ktrace_find_sched_probes(void)
+{
+	return ktrace_find_probes(ktrace_sched_probes, ARRAY_SIZE(ktrace_sched_probes));
+}
+
+int ktrace_attach_sched_probes(void)
+{
+	return ktrace_attach_probes(ktrace_sched_probes, ARRAY_SIZE(ktrace_sched_probes));
+}
+
+void ktrace_detach_sched_probes(void)
+{
+	ktrace_detach_probes(ktrace_sched_probes, ARRAY_SIZE(ktrace_sched_probes));
+}
+
+/*
+ * What a task seems to do at this moment, while it may go on to do something
+ * else: 0 it was never woken, 1 it runs, 2 it waits for a CPU, 3 it is blocked,
+ * 4 it is dead.
+ */
+unsigned int ktrace_task_doing(struct task_struct *task, unsigned int *state)
+{
+	unsigned int sleeps = READ_ONCE(task->__state);
+
+	*state = ktrace_report(sleeps, task);
+	if (sleeps & TASK_NEW)
+		return 0;
+	if (READ_ONCE(task->on_cpu))
+		return 1;
+	/* A task may be left on its queue for a while after it went to sleep. */
+	if (READ_ONCE(task->on_rq) && !task->se.sched_delayed)
+		return 2;
+	if (sleeps == TASK_WAKING || sleeps == TASK_RUNNING)
+		return 2;
+	if (READ_ONCE(task->exit_state) && (sleeps & TASK_DEAD))
+		return 4;
+	return 3;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KTRACE_SCHED_H
+#define KTRACE_SCHED_H
+
+#include <linux/types.h>
+
+struct task_struct;
+
+/* Defined in Rust (sched.rs), called from sched.c. */
+void ktrace_sched_switch(struct task_struct *prev, struct task_struct *next,
+			 unsigned int state, u64 now);
+void ktrace_sched_waking(struct task_struct *task, unsigned int context);
+void ktrace_sched_wakeup(struct task_struct *task, unsigned int cpu, u64 now);
+void ktrace_sched_migrate(struct task_struct *task, unsigned int from, unsigned int to);
+void ktrace_sched_fork(struct task_struct *parent, struct task_struct *child);
+void ktrace_sched_prepare_exec(struct task_struct *task);
+void ktrace_sched_exec(struct task_struct *task, pid_t old_pid, const char *filename);
+void ktrace_sched_rename(struct task_struct *task, const char *comm);
+void ktrace_sched_exit(struct task_struct *task, bool group_dead, u64 now);
+
+/* Defined in sched.c, called from Rust. */
+const char *ktrace_find_sched_probes(void);
+int ktrace_attach_sched_probes(void);
+void ktrace_detach_sched_probes(void);
+unsigned int ktrace_task_doing(struct task_struct *task, unsigned int *state);
+u64 ktrace_sched_now(void);
+
+#endif

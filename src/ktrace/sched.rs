@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The scheduler's tracepoints: what every task does, as it happens.
+//!
+//! C headers: `include/trace/events/sched.h`, `include/trace/events/task.h`.
+//!
+//! One type of the module implements [`SchedHooks`] and is named to [`bind_sched_hooks!`]; a
+//! [`Registration`] of it attaches probes.
+//!
+//! # What orders the calls
+//!
+//! For one task, a switch away from it, a wake-up and a switch to it follow upon each other: the
+//! scheduler makes a task runnable only after it has left its CPU for good (`p->on_cpu`, see
+//! `try_to_wake_up()` in kernel/sched/core.c), and all three come with the lock of a run queue or
+//! of the task held. [`SchedHooks::waking`] alone may come while the task is still leaving.
+
+use core::ops::Deref;
+
+use kernel::{
+    bindings,
+    error::to_result,
+    prelude::*,
+    str::CStr,
+    sync::atomic::{
+        Acquire,
+        Atomic,
+        Full,
+        Release, //
+    },
+};
+
+use super::{
+    symbols::Resolved,
+    task::{
+        Comm,
+        Task, //
+    },
+};
+
+/// The names of the states that a task leaves its CPU in, as `sched_switch` has them.
+///
+/// `R` is a task that gave up its CPU and would go on, `R+` one that was preempted.
+pub const STATE_NAMES: super::event::format::Names = &[
+    (0, c"R"),
+    (0x1, c"S"),
+    (0x2, c"D"),
+    (0x4, c"T"),
+    (0x8, c"t"),
+    (0x10, c"X"),
+    (0x20, c"Z"),
+    (0x40, c"P"),
+    (0x80, c"I"),
+    (0x100, c"R+"),
+];
+
+/// The state of a task that was preempted (`TASK_REPORT_MAX`).
+pub const PREEMPTED: u32 = 0x100;
+
+/// The state of a task that goes on as soon as it may.
+pub const RUNNABLE: u32 = 0;
+
+/// States of a task that will not run again (`EXIT_DEAD`, `EXIT_ZOMBIE`).
+pub const ENDED: u32 = 0x30;
+
+/// What a task is seen to do by somebody who looks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Seen {
+    /// It has never been woken.
+    New,
+    /// It has a CPU.
+    Running,
+    /// It has none and would like one.
+    Waiting,
+    /// It is blocked, in that state.
+    Blocked(u32),
+    /// It has ended.
+    Ended,
+}
+
+/// The scheduler's clock, in ns. Any context.
+#[inline]
+pub fn now_ns() -> u64 {
+    // SAFETY: Reads a clock.
+    unsafe { ktrace_sched_now() }
+}
+
+/// How many frames of the stack are looked at.
+const FRAMES: usize = 24;
+
+/// Who called the scheduler in the current task, in the text of a function: what `/proc/PID/wchan`
+/// tells of a task that sleeps. 0 if that cannot be told. For [`SchedHooks::switch`].
+pub fn caller() -> usize {
+    let mut frames = [0 as c_ulong; FRAMES];
+    // SAFETY: Writes at most the given number of words to the array.
+    let n = unsafe { stack_trace_save(frames.as_mut_ptr(), FRAMES as c_uint, 0) };
+    let frames = frames.get(..n as usize).unwrap_or(&[]);
+    // SAFETY: Compares the address with the bounds of a section. It is bound, as the probes exist.
+    let scheduler = |frame: &&c_ulong| unsafe { ktrace_call_in_sched_functions(**frame) } != 0;
+    // On top are the probes, then the scheduler, then whoever called it.
+    let mut from_scheduler = frames.iter().skip_while(|frame| !scheduler(frame));
+    from_scheduler
+        .find(|frame| !scheduler(frame))
+        .copied()
+        .unwrap_or(0)
+}
+
+/// What `task` does just now, and may have changed to something else already.
+pub fn look(task: Task<'_>) -> Seen {
+    let mut state = 0;
+    // SAFETY: A live task; only single words of it are read.
+    match unsafe { ktrace_task_doing(task.as_ptr(), &mut state) } {
+        1 => Seen::Running,
+        2 => Seen::Waiting,
+        3 => Seen::Blocked(state),
+        4 => Seen::Ended,
+        _ => Seen::New,
+    }
+}
+
+/// Waits until every CPU that was in the scheduler has left it: what [`look`] sees of a task is true
+/// from then on, if the task has not been switched to or from since. May sleep.
+pub fn synchronize() {
+    // SAFETY: May sleep. The scheduler switches with interrupts off, from before its tracepoint
+    // until `p->on_cpu` is set for the one task and cleared for the other, and RCU waits for that.
+    unsafe { bindings::synchronize_rcu() }
+}
+
+/// What the module wants to know.
+///
+/// All are called with `&self` alive and until [`Registration`] is dropped. None may sleep. Times
+/// are those of [`now_ns`].
+pub trait SchedHooks: Send + Sync + Sized + 'static {
+    /// The CPU goes from `prev` to `next`; `state` is that of `prev`, a value of [`STATE_NAMES`].
+    /// Run queue's lock held, interrupts off; nothing may be allocated.
+    fn switch(&self, prev: Task<'_>, next: Task<'_>, state: u32, now_ns: u64);
+
+    /// The current task, or an interrupt on top of it, wakes `task`. `context` is 0 for the task
+    /// itself, then softirq, hardirq, NMI. The task's lock is held, interrupts are off.
+    fn waking(&self, task: Task<'_>, context: u32);
+
+    /// `task` is runnable, on `cpu`. Run queue's lock held, interrupts off.
+    fn wakeup(&self, task: Task<'_>, cpu: u32, now_ns: u64);
+
+    /// `task`, which does not run, goes from one CPU to another. As above.
+    fn migrate(&self, task: Task<'_>, from: u32, to: u32);
+
+    /// `parent`, the current task, has made `child`, which was not woken yet.
+    fn fork(&self, parent: Task<'_>, child: Task<'_>);
+
+    /// `task`, the current one, is going to execute a program, and has its old name still.
+    fn prepare_exec(&self, task: Task<'_>);
+
+    /// It has done so; its id was `old_pid`. Preemption is off.
+    fn exec(&self, task: Task<'_>, old_pid: i32, filename: &[u8]);
+
+    /// `task` will be called `comm` next.
+    fn rename(&self, task: Task<'_>, comm: Comm);
+
+    /// `task`, the current one, exits; it is the last of its process if `group_dead`.
+    fn exit(&self, task: Task<'_>, group_dead: bool, now_ns: u64);
+}
+
+/// Made by [`bind_sched_hooks!`]: where the one registration of a type is found by its probes.
+///
+/// # Safety
+///
+/// `state()` must return the same static each time, which nobody but [`Registration`] writes.
+pub unsafe trait Bound: SchedHooks {
+    #[doc(hidden)]
+    fn state() -> &'static Atomic<*mut Self>;
+}
+
+// Some structs behind these pointers have no members in some configurations.
+#[allow(improper_ctypes)]
+extern "C" {
+    fn ktrace_find_sched_probes() -> *const c_char;
+    fn ktrace_attach_sched_probes() -> c_int;
+    fn ktrace_detach_sched_probes();
+    fn ktrace_task_doing(task: *mut bindings::task_struct, state: *mut u32) -> c_uint;
+    fn ktrace_sched_now() -> u64;
+    fn ktrace_call_in_sched_functions(addr: c_ulong) -> c_int;
+    fn stack_trace_save(store: *mut c_ulong, size: c_uint, skip: c_uint) -> c_uint;
+}
+
+/// The name of a tracepoint that this kernel does not have, if there is one. May sleep.
+pub(super) fn find_probes() -> Option<&'static CStr> {
+    // SAFETY: Walks the kernel's own tracepoints.
+    let name = unsafe { ktrace_find_sched_probes() };
+    // SAFETY: Null, or one of the constant strings in `sched.c`.
+    (!name.is_null()).then(|| unsafe { CStr::from_char_ptr(name) })
+}
+
+/// Probes on the scheduler's tracepoints, attached as long as this lives.
+///
+/// # Invariants
+///
+/// `T::state()` holds the pointer in `hooks`, which came from [`KBox::into_raw`], until drop.
+pub struct Registration<T: Bound> {
+    hooks: *mut T,
+}
+
+// SAFETY: Owns a `T` that is `Send`.
+unsafe impl<T: Bound> Send for Registration<T> {}
+// SAFETY: Gives out shared references to a `T` that is `Sync`, and nothing else.
+unsafe impl<T: Bound> Sync for Registration<T> {}
+
+impl<T: Bound> Registration<T> {
+    /// Attaches the probes. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` if there is a registration already; otherwise those of
+    /// `tracepoint_probe_register()`.
+    pub fn new(_: Resolved, hooks: KBox<T>) -> Result<Self> {
+        let hooks = KBox::into_raw(hooks);
+        if T::state()
+            .cmpxchg(core::ptr::null_mut(), hooks, Full)
+            .is_err()
+        {
+            // SAFETY: From `into_raw()` just above, and published nowhere.
+            drop(unsafe { KBox::from_raw(hooks) });
+            return Err(EBUSY);
+        }
+        // SAFETY: The tracepoints were found, as `Resolved` shows. All are attached or none.
+        if let Err(error) = to_result(unsafe { ktrace_attach_sched_probes() }) {
+            // SAFETY: No probe is attached, and the attempt has waited for those that were.
+            unsafe { Self::free(hooks) };
+            return Err(error);
+        }
+        // INVARIANT: `cmpxchg` stored it.
+        Ok(Self { hooks })
+    }
+
+    /// # Safety
+    ///
+    /// No probe may be attached, or run, any more; `hooks` must be in `T::state()`.
+    unsafe fn free(hooks: *mut T) {
+        T::state().store(core::ptr::null_mut(), Release);
+        // SAFETY: From `into_raw()`, and reached by nobody else any more.
+        drop(unsafe { KBox::from_raw(hooks) });
+    }
+}
+
+impl<T: Bound> Deref for Registration<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: Alive until drop, by the invariant, and only ever shared.
+        unsafe { &*self.hooks }
+    }
+}
+
+impl<T: Bound> Drop for Registration<T> {
+    fn drop(&mut self) {
+        // SAFETY: Attached by `new()`. Waits until no probe runs any more, so that freeing the
+        // hooks is allowed.
+        unsafe {
+            ktrace_detach_sched_probes();
+            Self::free(self.hooks);
+        }
+    }
+}
+
+#[doc(hidden)]
+#[inline]
+pub fn with_hooks<T: Bound>(call: impl FnOnce(&T)) {
+    // SAFETY: Null, or alive: callers are probes, and who frees waits for those.
+    if let Some(hooks) = unsafe { T::state().load(Acquire).as_ref() } {
+        call(hooks);
+    }
+}
+
+/// The bytes of a C string.
+///
+/// # Safety
+///
+/// `string` must be one, and stay as long as the caller chooses.
+#[doc(hidden)]
+pub unsafe fn bytes<'a>(string: *const c_char) -> &'a [u8] {
+    // SAFETY: By the precondition.
+    unsafe { CStr::from_char_ptr(string) }.to_bytes()
+}
+
+/// Names the one type whose [`SchedHooks`] the probes call.
+#[macro_export]
+macro_rules! bind_sched_hooks {
+    ($hooks:ty) => {
+        const _: () = {
+            use ::kernel::{
+                bindings::task_struct,
+                ffi::c_char,
+                sync::atomic::Atomic, //
+            };
+            use $crate::ktrace::{
+                sched::{
+                    self,
+                    SchedHooks, //
+                },
+                task::{
+                    Comm,
+                    Task, //
+                },
+            };
+
+            static STATE: Atomic<*mut $hooks> = Atomic::new(::core::ptr::null_mut());
+
+            // SAFETY: One static, which is not visible outside this block.
+            unsafe impl sched::Bound for $hooks {
+                fn state() -> &'static Atomic<*mut Self> {
+                    &STATE
+                }
+            }
+
+            /// # Safety
+            ///
+            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_sched_switch(
+                prev: *mut task_struct,
+                next: *mut task_struct,
+                state: u32,
+                now: u64,
+            ) {
+                sched::with_hooks::<$hooks>(|hooks| {
+                    // SAFETY: By the precondition.
+                    unsafe {
+                        SchedHooks::switch(
+                            hooks,
+                            Task::from_raw(prev),
+                            Task::from_raw(next),
+                            state,
+                            now,
+                        )
+                    }
+                });
+            }
+
+            /// # Safety
+            ///
+            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_sched_waking(task: *mut task_struct, context: u32) {
+                sched::with_hooks::<$hooks>(|hooks| {
+                    // SAFETY: By the precondition.
+                    unsafe { SchedHooks::waking(hooks, Task::from_raw(task), context) }
+                });
+            }
+
+            /// # Safety
+            ///
+            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_sched_wakeup(task: *mut task_struct, cpu: u32, now: u64) {
+                sched::with_hooks::<$hooks>(|hooks| {
+                    // SAFETY: By the precondition.
+                    unsafe { SchedHooks::wakeup(hooks, Task::from_raw(task), cpu, now) }
+                });
+            }
+
+            /// # Safety
+            ///
+            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_sched_migrate(task: *mut task_struct, from: u32, to: u32) {
+                sched::with_hooks::<$hooks>(|hooks| {
+                    // SAFETY: By the precondition.
+                    unsafe { SchedHooks::migrate(hooks, Task::from_raw(task), from, to) }
+                });
+            }
+
+            /// # Safety
+            ///
+            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_sched_fork(
+                parent: *mut task_struct,
+                child: *mut task_struct,
+            ) {
+                sched::with_hooks::<$hooks>(|hooks| {
+                    // SAFETY: By the precondition.
+                    unsafe {
+                        SchedHooks::fork(hooks, Task::from_raw(parent), Task::from_raw(child))
+                    }
+                });
+            }
+
+            /// # Safety
+            ///
+            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_sched_prepare_exec(task: *mut task_struct) {
+                sched::with_hooks::<$hooks>(|hooks| {
+                    // SAFETY: By the precondition.
+                    unsafe { SchedHooks::prepare_exec(hooks, Task::from_raw(task)) }
+                });
+            }
+
+            /// # Safety
+            ///
+            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_sched_exec(
+                task: *mut task_struct,
+                old_pid: i32,
+                filename: *const c_char,
+            ) {
+                sched::with_hooks::<$hooks>(|hooks| {
+                    // SAFETY: By the precondition.
+                    unsafe {
+                        SchedHooks::exec(
+                            hooks,
+                            Task::from_raw(task),
+                            old_pid,
+                            sched::bytes(filename),
+                        )
+                    }
+                });
+            }
+
+            /// # Safety
+            ///
+            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_sched_rename(task: *mut task_struct, comm: *const c_char) {
+                sched::with_hooks::<$hooks>(|hooks| {
+                    // SAFETY: By the precondition.
+                    unsafe {
+                        SchedHooks::rename(hooks, Task::from_raw(task), Comm::from_char_ptr(comm))
+                    }
+                });
+            }
+
+            /// # Safety
+            ///
+            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_sched_exit(
+                task: *mut task_struct,
+                group_dead: bool,
+                now: u64,
+            ) {
+                sched::with_hooks::<$hooks>(|hooks| {
+                    // SAFETY: By the precondition.
+                    unsafe { SchedHooks::exit(hooks, Task::from_raw(task), group_dead, now) }
+                });
+            }
+        };
+    };
+}
+pub use bind_sched_hooks;

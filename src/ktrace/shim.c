@@ -1,0 +1,573 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What ktrace needs of the kernel's headers and Rust cannot reach: static
+ * inlines, macros, and functions that the kernel calls by pointer and whose
+ * type must be exact.
+ *
+ * Nothing in here decides anything. All of it may run inside a traced function,
+ * so this file is built without ftrace's call at function entry (see Kbuild).
+ */
+#include <linux/cpu.h>
+#include <linux/dcache.h>
+#include <linux/fs.h>
+#include <linux/ftrace.h>
+#include <linux/irq_work.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/ring_buffer.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/security.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/static_call.h>
+#include <linux/task_work.h>
+#include <linux/trace_recursion.h>
+#include <linux/tracepoint.h>
+#include <linux/workqueue.h>
+
+#include "shim.h"
+
+/* The kernel keeps this one to itself; see below for how it is reached. */
+#define tracing_gen_ctx_irq_test ktrace_call_tracing_gen_ctx_irq_test
+#include <linux/trace_events.h>
+#undef tracing_gen_ctx_irq_test
+
+/*
+ * Calls to functions that the kernel does not export
+ *
+ * Their addresses come from kallsyms, and an ordinary call through a pointer is
+ * not allowed to reach them: their landing pads may have been sealed (IBT), left
+ * out (BTI), or carry no hash (kCFI), because nobody in the kernel takes their
+ * address. What is allowed is a direct branch, which is what a static call's
+ * trampoline becomes, or a return, which is what the thunk for the other
+ * architectures uses. Either way the callee sees the caller's arguments and
+ * stack untouched, and Rust sees a function with a C prototype.
+ */
+typedef void (ktrace_any_fn)(void);
+
+#define KTRACE_THUNK(name, ...) \
+	asm(".pushsection .text, \"ax\"\n\t" \
+	    KTRACE_ALIGN \
+	    ".globl ktrace_call_" #name "\n\t" \
+	    ".type ktrace_call_" #name ", %function\n" \
+	    "ktrace_call_" #name ":\n\t" \
+	    __VA_ARGS__ \
+	    ".size ktrace_call_" #name ", . - ktrace_call_" #name "\n\t" \
+	    ".popsection")
+
+/* Elsewhere, a static call's trampoline may be an indirect branch itself. */
+#ifdef CONFIG_X86
+
+/* As functions are laid out where calls may have to be patched. */
+#ifdef CONFIG_FUNCTION_PADDING_BYTES
+#define KTRACE_ALIGN ".balign 16\n\t.skip " \
+	__stringify(CONFIG_FUNCTION_PADDING_BYTES) ", 0x90\n\t"
+#else
+#define KTRACE_ALIGN ".balign 16\n\t"
+#endif
+
+#define KTRACE_PLACE(name) \
+	DEFINE_STATIC_CALL_RET0(ktrace_##name, ktrace_any_fn)
+
+#define KTRACE_BRANCH(name) \
+	KTRACE_THUNK(name, "jmp " STATIC_CALL_TRAMP_STR(ktrace_##name) "\n\t")
+
+#define KTRACE_LEAD(name, addr) \
+	__static_call_update(&STATIC_CALL_KEY(ktrace_##name), \
+			     STATIC_CALL_TRAMP_ADDR(ktrace_##name), (void *)(addr))
+
+#else
+
+#define KTRACE_ALIGN ".balign 4\n\t"
+
+#define KTRACE_PLACE(name) \
+	unsigned long ktrace_addr_##name
+
+#define KTRACE_BRANCH(name) \
+	KTRACE_THUNK(name, \
+		     "hint #34\n\t" /* bti c */ \
+		     "adrp x16, ktrace_addr_" #name "\n\t" \
+		     "ldr x16, [x16, :lo12:ktrace_addr_" #name "]\n\t" \
+		     "ret x16\n\t")
+
+#define KTRACE_LEAD(name, addr) WRITE_ONCE(ktrace_addr_##name, addr)
+
+#endif
+
+#define KTRACE_FUNCTION(name) KTRACE_PLACE(name)
+#include "functions.h"
+#undef KTRACE_FUNCTION
+
+#define KTRACE_FUNCTION(name) KTRACE_BRANCH(name)
+#include "functions.h"
+#undef KTRACE_FUNCTION
+
+bool ktrace_bind(unsigned int index, unsigned long addr)
+{
+	unsigned int n = 0;
+
+#define KTRACE_FUNCTION(name) \
+	do { \
+		if (index == n++) \
+			KTRACE_LEAD(name, addr); \
+	} while (0)
+#include "functions.h"
+#undef KTRACE_FUNCTION
+	return index < n;
+}
+
+/*
+ * The gate: one word per CPU, with a bit for each hook that wants the task which
+ * runs there. An entry function tests its own bit, and nothing else, before it
+ * goes on to Rust.
+ */
+DEFINE_PER_CPU(u32, ktrace_gate);
+
+#define KTRACE_SLOT(n) \
+static void notrace ktrace_slot_##n(unsigned long ip, unsigned long parent_ip, \
+				    struct ftrace_ops *op, \
+				    struct ftrace_regs *fregs) \
+{ \
+	if (this_cpu_read(ktrace_gate) & BIT(n)) \
+		ktrace_function_hit(n, ip, parent_ip, fregs); \
+}
+KTRACE_SLOT(0)
+KTRACE_SLOT(1)
+KTRACE_SLOT(2)
+KTRACE_SLOT(3)
+KTRACE_SLOT(4)
+KTRACE_SLOT(5)
+KTRACE_SLOT(6)
+KTRACE_SLOT(7)
+KTRACE_SLOT(8)
+KTRACE_SLOT(9)
+KTRACE_SLOT(10)
+KTRACE_SLOT(11)
+KTRACE_SLOT(12)
+KTRACE_SLOT(13)
+KTRACE_SLOT(14)
+KTRACE_SLOT(15)
+KTRACE_SLOT(16)
+KTRACE_SLOT(17)
+KTRACE_SLOT(18)
+KTRACE_SLOT(19)
+KTRACE_SLOT(20)
+KTRACE_SLOT(21)
+KTRACE_SLOT(22)
+KTRACE_SLOT(23)
+KTRACE_SLOT(24)
+KTRACE_SLOT(25)
+KTRACE_SLOT(26)
+KTRACE_SLOT(27)
+KTRACE_SLOT(28)
+KTRACE_SLOT(29)
+KTRACE_SLOT(30)
+KTRACE_SLOT(31)
+
+static const ftrace_func_t ktrace_slots[] = {
+	ktrace_slot_0, ktrace_slot_1, ktrace_slot_2, ktrace_slot_3,
+	ktrace_slot_4, ktrace_slot_5, ktrace_slot_6, ktrace_slot_7,
+	ktrace_slot_8, ktrace_slot_9, ktrace_slot_10, ktrace_slot_11,
+	ktrace_slot_12, ktrace_slot_13, ktrace_slot_14, ktrace_slot_15,
+	ktrace_slot_16, ktrace_slot_17, ktrace_slot_18, ktrace_slot_19,
+	ktrace_slot_20, ktrace_slot_21, ktrace_slot_22, ktrace_slot_23,
+	ktrace_slot_24, ktrace_slot_25, ktrace_slot_26, ktrace_slot_27,
+	ktrace_slot_28, ktrace_slot_29, ktrace_slot_30, ktrace_slot_31,
+};
+static_assert(ARRAY_SIZE(ktrace_slots) == KTRACE_NR_SLOTS);
+
+ftrace_func_t ktrace_slot_function(unsigned int slot)
+{
+	return slot < KTRACE_NR_SLOTS ? ktrace_slots[slot] : NULL;
+}
+
+/* Runs on the CPU whose gate it is, with interrupts off. */
+static void ktrace_gate_refresh_cpu(void *unused)
+{
+	this_cpu_write(ktrace_gate, ktrace_switch_to(current, raw_smp_processor_id()));
+}
+
+void ktrace_gate_refresh(void)
+{
+	unsigned int cpu;
+
+	cpus_read_lock();
+	/* Nobody runs there; what it holds counts when the CPU comes back. */
+	for_each_possible_cpu(cpu)
+		if (!cpu_online(cpu))
+			per_cpu(ktrace_gate, cpu) = ktrace_idle_mask(cpu);
+	on_each_cpu(ktrace_gate_refresh_cpu, NULL, 1);
+	cpus_read_unlock();
+}
+
+void ktrace_gate_refresh_current(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	ktrace_gate_refresh_cpu(NULL);
+	local_irq_restore(flags);
+}
+
+bool ktrace_gate_refresh_others(void)
+{
+	if (irqs_disabled() || in_interrupt())
+		return false;
+	preempt_disable();
+	smp_call_function_many(cpu_online_mask, ktrace_gate_refresh_cpu, NULL, false);
+	preempt_enable();
+	return true;
+}
+
+/* What is known of the call that is being traced */
+
+int ktrace_recursion_enter(unsigned long ip, unsigned long parent_ip)
+{
+	return ftrace_test_recursion_trylock(ip, parent_ip);
+}
+
+void ktrace_recursion_exit(int bit)
+{
+	ftrace_test_recursion_unlock(bit);
+}
+
+unsigned int ktrace_context(void)
+{
+	return tracing_gen_ctx_dec();
+}
+
+pid_t ktrace_current_pid(void)
+{
+	return current->pid;
+}
+
+struct task_struct *ktrace_current(void)
+{
+	return current;
+}
+
+unsigned long ktrace_argument(struct ftrace_regs *fregs, unsigned int n)
+{
+	return ftrace_regs_get_argument(fregs, n);
+}
+
+unsigned long ktrace_stack_pointer(struct ftrace_regs *fregs)
+{
+	return ftrace_regs_get_stack_pointer(fregs);
+}
+
+/* Per-CPU data whose address is known at run time only */
+
+void ktrace_this_cpu_inc(u64 __percpu *counter)
+{
+	this_cpu_inc(*counter);
+}
+
+void ktrace_this_cpu_add(u64 __percpu *counter, u64 n)
+{
+	this_cpu_add(*counter, n);
+}
+
+u64 ktrace_percpu_sum(u64 __percpu *counter)
+{
+	u64 sum = 0;
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(*per_cpu_ptr(counter, cpu));
+	return sum;
+}
+
+u64 __percpu *ktrace_alloc_counters(unsigned int nr)
+{
+	return __alloc_percpu(nr * sizeof(u64), __alignof__(u64));
+}
+
+void ktrace_free_counters(u64 __percpu *counters)
+{
+	free_percpu(counters);
+}
+
+void ktrace_this_cpu_set_flag(unsigned long flag)
+{
+	this_cpu_write(*(bool __percpu __force *)flag, true);
+}
+
+/* Memory and files that the kernel frees by itself in the end */
+
+void *ktrace_zalloc(size_t size)
+{
+	return kzalloc(size, GFP_KERNEL);
+}
+
+void *ktrace_realloc(void *memory, size_t size)
+{
+	return krealloc(memory, size, GFP_KERNEL);
+}
+
+void ktrace_get_dentry(struct dentry *dentry)
+{
+	dget(dentry);
+}
+
+bool ktrace_dentry_is_gone(struct dentry *dentry)
+{
+	return d_unhashed(dentry);
+}
+
+struct dentry *ktrace_dentry_parent(struct dentry *dentry)
+{
+	return READ_ONCE(dentry->d_parent);
+}
+
+void ktrace_set_operations(struct dentry *dentry,
+			   const struct file_operations *fops)
+{
+	WRITE_ONCE(d_inode(dentry)->i_fop, fops);
+}
+
+void *ktrace_inode_private(struct inode *inode)
+{
+	return inode->i_private;
+}
+
+/* Tracepoint probes, with the prototypes that the kernel calls them by */
+
+static void notrace ktrace_probe_switch(void *data, bool preempt,
+					struct task_struct *prev,
+					struct task_struct *next,
+					unsigned int prev_state)
+{
+	this_cpu_write(ktrace_gate, ktrace_switch_to(next, raw_smp_processor_id()));
+}
+
+static void notrace ktrace_probe_newtask(void *data, struct task_struct *task,
+					 u64 clone_flags)
+{
+	ktrace_new_task(current, task);
+}
+
+static void notrace ktrace_probe_rename(void *data, struct task_struct *task,
+					const char *comm)
+{
+	ktrace_rename_task(task, comm);
+}
+
+static void notrace ktrace_probe_exec(void *data, struct task_struct *task,
+				      pid_t old_pid, struct linux_binprm *bprm)
+{
+	ktrace_exec_task(task, old_pid);
+}
+
+static void notrace ktrace_probe_free(void *data, struct task_struct *task)
+{
+	ktrace_free_task(task);
+}
+
+static struct ktrace_probe ktrace_task_probes[] = {
+	{ "sched_process_free", ktrace_probe_free },
+	{ "sched_process_exec", ktrace_probe_exec },
+	{ "task_rename", ktrace_probe_rename },
+	{ "task_newtask", ktrace_probe_newtask },
+	{ "sched_switch", ktrace_probe_switch },
+};
+
+const char *ktrace_find_task_probes(void)
+{
+	return ktrace_find_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes));
+}
+
+int ktrace_attach_task_probes(void)
+{
+	return ktrace_attach_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes));
+}
+
+void ktrace_detach_task_probes(void)
+{
+	ktrace_detach_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes));
+}
+
+/* Sets of probes on tracepoints of the kernel */
+
+struct ktrace_search {
+	struct ktrace_probe *probes;
+	unsigned int nr;
+};
+
+static void ktrace_match_probe(struct tracepoint *tp, void *data)
+{
+	const struct ktrace_search *search = data;
+	unsigned int i;
+
+	for (i = 0; i < search->nr; i++)
+		if (!strcmp(tp->name, search->probes[i].name))
+			search->probes[i].tp = tp;
+}
+
+/* The name of a tracepoint that there is not, or null. */
+const char *ktrace_find_probes(struct ktrace_probe *probes, unsigned int nr)
+{
+	struct ktrace_search search = { .probes = probes, .nr = nr };
+	unsigned int i;
+
+	for_each_kernel_tracepoint(ktrace_match_probe, &search);
+	for (i = 0; i < nr; i++)
+		if (!probes[i].tp)
+			return probes[i].name;
+	return NULL;
+}
+
+void ktrace_detach_probes(const struct ktrace_probe *probes, unsigned int nr)
+{
+	while (nr--)
+		tracepoint_probe_unregister(probes[nr].tp, probes[nr].func, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+/* All of them or none. */
+int ktrace_attach_probes(const struct ktrace_probe *probes, unsigned int nr)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < nr; i++) {
+		ret = tracepoint_probe_register(probes[i].tp, probes[i].func, NULL);
+		if (ret) {
+			ktrace_detach_probes(probes, i);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+void ktrace_visit_tasks(void *visitor)
+{
+	struct task_struct *process, *thread;
+
+	rcu_read_lock();
+	/* for_each_thread() names a lock that is not exported. */
+	for_each_process(process)
+		list_for_each_entry_rcu(thread, &process->signal->thread_head,
+					thread_node)
+			ktrace_visit_task(visitor, thread);
+	rcu_read_unlock();
+}
+
+int ktrace_locked_down(void)
+{
+	return security_locked_down(LOCKDOWN_TRACEFS);
+}
+
+/* The one lock that a module built on this needs for itself */
+static DEFINE_MUTEX(ktrace_mutex);
+
+void ktrace_lock(void)
+{
+	mutex_lock(&ktrace_mutex);
+}
+
+void ktrace_unlock(void)
+{
+	mutex_unlock(&ktrace_mutex);
+}
+
+/* The address that a kprobe is the only exported way to learn */
+unsigned long ktrace_find_kallsyms(void)
+{
+	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
+	unsigned long addr;
+
+	if (register_kprobe(&probe))
+		return 0;
+	addr = (unsigned long)probe.addr;
+	unregister_kprobe(&probe);
+	return addr;
+}
+
+/*
+ * Work that is to be done before the system call that caused it returns, but
+ * after it has let go of its locks; for kernel threads, and if very many wait
+ * for it, soon. It is asked for in a kprobe's handler, which may be as little
+ * allowed to do as an NMI.
+ */
+static struct callback_head ktrace_todos[32];
+static unsigned long ktrace_todos_used;
+static atomic_t ktrace_todo_pending = ATOMIC_INIT(0);
+
+static void ktrace_todo_work(struct work_struct *unused)
+{
+	ktrace_deferred();
+}
+static DECLARE_WORK(ktrace_work, ktrace_todo_work);
+
+static void ktrace_todo_soon(struct irq_work *unused)
+{
+	schedule_work(&ktrace_work);
+}
+static DEFINE_IRQ_WORK(ktrace_irq_work, ktrace_todo_soon);
+
+static void ktrace_todo_run(struct callback_head *head)
+{
+	clear_bit(head - ktrace_todos, &ktrace_todos_used);
+	ktrace_deferred();
+	atomic_dec(&ktrace_todo_pending);
+}
+
+static void ktrace_defer(void)
+{
+	unsigned int i;
+
+	if (current->flags & PF_KTHREAD)
+		goto soon;
+	for (i = 0; i < ARRAY_SIZE(ktrace_todos); i++) {
+		if (test_and_set_bit(i, &ktrace_todos_used))
+			continue;
+		init_task_work(&ktrace_todos[i], ktrace_todo_run);
+		atomic_inc(&ktrace_todo_pending);
+		if (!task_work_add(current, &ktrace_todos[i], TWA_NMI_CURRENT))
+			return;
+		atomic_dec(&ktrace_todo_pending);
+		clear_bit(i, &ktrace_todos_used);
+		break;
+	}
+soon:
+	irq_work_queue(&ktrace_irq_work);
+}
+
+static int ktrace_instances_changed(struct kprobe *probe, struct pt_regs *regs)
+{
+	ktrace_defer();
+	return 0;
+}
+
+static struct kprobe ktrace_born = {
+	.symbol_name = "ftrace_init_tracefs",
+	.pre_handler = ktrace_instances_changed,
+};
+
+static struct kprobe ktrace_gone = {
+	.symbol_name = "ftrace_destroy_function_files",
+	.pre_handler = ktrace_instances_changed,
+};
+
+static struct kprobe *ktrace_watch[] = { &ktrace_born, &ktrace_gone };
+
+int ktrace_watch_instances(void)
+{
+	return register_kprobes(ktrace_watch, ARRAY_SIZE(ktrace_watch));
+}
+
+void ktrace_unwatch_instances(void)
+{
+	unregister_kprobes(ktrace_watch, ARRAY_SIZE(ktrace_watch));
+	/* Whoever was caught by a probe is still on the way out of its call. */
+	while (atomic_read(&ktrace_todo_pending))
+		schedule_timeout_uninterruptible(1);
+	irq_work_sync(&ktrace_irq_work);
+	cancel_work_sync(&ktrace_work);
+	/* And may have been preempted in the last lines of the callback. */
+	synchronize_rcu_tasks();
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The symbols that the kernel does not export, and the check that this is the right kernel.
+//!
+//! [`resolve`] is the first thing a module calls. It finds every symbol in the two tables below,
+//! compares the types in the running kernel's BTF with those that the module was compiled against,
+//! and fails before anything has been touched if either does not fit.
+//!
+//! # How the functions are called
+//!
+//! `ktrace_call_NAME()` are branches whose targets [`resolve`] fills in; `shim.c` says why they are
+//! not calls through pointers. Before that they must not be called, which is why nothing in
+//! `ktrace` can be constructed without a [`Resolved`].
+
+use kernel::{
+    alloc::KVVec,
+    bindings,
+    prelude::*,
+    str::CStr,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+};
+
+use super::{
+    abi,
+    btf::Btf,
+    sched, //
+};
+
+/// A symbol that the kernel does not export.
+struct Symbol {
+    name: &'static CStr,
+    /// What there would not be without it.
+    user: &'static str,
+    /// What provides it.
+    option: &'static str,
+}
+
+macro_rules! functions {
+    ($($name:literal, $option:literal: $user:literal;)*) => {
+        /// Those that are called, in the order of `shim.c`.
+        static FUNCTIONS: &[Symbol] = &[$(Symbol { name: $name, user: $user, option: $option }),*];
+    };
+}
+
+functions! {
+    c"kallsyms_lookup_name", "CONFIG_KALLSYMS": "every other symbol";
+    c"tracefs_create_dir", "CONFIG_TRACING": "the folder of control files";
+    c"tracefs_remove", "CONFIG_TRACING": "taking control files and options away";
+    c"tracing_check_open_get_tr", "CONFIG_TRACING": "control files that keep their trace array";
+    c"trace_array_put", "CONFIG_TRACING": "control files that let go of their trace array";
+    c"tracing_log_err", "CONFIG_TRACING": "error_log";
+    c"tracing_gen_ctx_irq_test", "CONFIG_TRACING": "the context of a record";
+    c"tracing_start_cmdline_record", "CONFIG_TRACING": "names of tasks in the output";
+    c"tracing_stop_cmdline_record", "CONFIG_TRACING": "names of tasks in the output";
+    c"ring_buffer_record_is_on_cpu", "CONFIG_RING_BUFFER": "counting lost records";
+    c"in_sched_functions", "CONFIG_KALLSYMS": "telling where a task sleeps";
+    c"register_ftrace_graph", "CONFIG_FUNCTION_GRAPH_TRACER": "the call graph";
+    c"unregister_ftrace_graph", "CONFIG_FUNCTION_GRAPH_TRACER": "the call graph";
+    c"fgraph_init_ops", "CONFIG_FUNCTION_GRAPH_TRACER": "the call graph";
+    c"fgraph_reserve_data", "CONFIG_FUNCTION_GRAPH_TRACER": "the call graph";
+    c"fgraph_retrieve_parent_data", "CONFIG_FUNCTION_GRAPH_TRACER": "the call graph";
+    c"fgraph_get_task_var", "CONFIG_FUNCTION_GRAPH_TRACER": "the call graph";
+    c"ftrace_graph_ret_addr", "CONFIG_FUNCTION_GRAPH_TRACER": "the caller under a graph tracer";
+    c"ftrace_graph_get_ret_stack", "CONFIG_FUNCTION_GRAPH_TRACER": "the callers of a call";
+    c"ftrace_graph_top_ret_addr", "CONFIG_FUNCTION_GRAPH_TRACER": "where a call returns to";
+    c"ftrace_lookup_ip", "CONFIG_DYNAMIC_FTRACE": "set_graph_function";
+    c"trace_default_header", "CONFIG_TRACING": "the head of the output";
+    c"print_graph_headers_flags", "CONFIG_FUNCTION_GRAPH_TRACER": "the head of the output";
+    c"trace_print_graph_duration", "CONFIG_FUNCTION_GRAPH_TRACER": "durations in the output";
+    c"trace_find_mark", "CONFIG_FUNCTION_GRAPH_TRACER": "marks of long calls";
+    c"trace_print_lat_fmt", "CONFIG_TRACING": "contexts in the output";
+    c"trace_find_cmdline", "CONFIG_TRACING": "names of tasks in the output";
+    c"ftrace_find_event", "CONFIG_TRACING": "other records among calls";
+    c"trace_print_bputs_msg_only", "CONFIG_TRACING": "trace_puts() among calls";
+    c"trace_print_bprintk_msg_only", "CONFIG_TRACING": "trace_printk() among calls";
+    c"trace_print_printk_msg_only", "CONFIG_TRACING": "trace_marker among calls";
+    c"print_function_args", "CONFIG_FUNCTION_TRACE_ARGS": "arguments of calls";
+}
+
+macro_rules! data {
+    ($($id:ident = $name:literal, $option:literal: $user:literal;)*) => {
+        /// Data of the kernel that is reached by its address.
+        #[derive(Clone, Copy)]
+        pub(super) enum Data { $(#[doc = concat!("For ", $user, ".")] $id),* }
+        static DATA: &[Symbol] = &[$(Symbol { name: $name, user: $user, option: $option }),*];
+        static ADDRESSES: [Atomic<usize>; [$($name),*].len()] =
+            [const { Atomic::new(0) }; [$($name),*].len()];
+    };
+}
+
+data! {
+    TraceTypes = c"trace_types", "CONFIG_KALLSYMS_ALL": "available_tracers";
+    TraceTypesLock = c"trace_types_lock", "CONFIG_KALLSYMS_ALL": "both lists";
+    TraceArrays = c"ftrace_trace_arrays", "CONFIG_KALLSYMS_ALL": "finding every trace array";
+    ErrorLogLock = c"tracing_err_log_lock", "CONFIG_KALLSYMS_ALL": "emptying error_log";
+    OptionFops = c"trace_options_fops", "CONFIG_KALLSYMS_ALL": "files below options/";
+    InertFops = c"tracefs_file_operations", "CONFIG_KALLSYMS_ALL": "taking files away safely";
+    TaskinfoSave = c"trace_taskinfo_save", "CONFIG_KALLSYMS_ALL": "names of tasks in the output";
+    ReturnToHandler = c"return_to_handler", "CONFIG_FUNCTION_GRAPH_TRACER": "the true caller";
+    GraphHash = c"ftrace_graph_hash", "CONFIG_KALLSYMS_ALL": "set_graph_function";
+    GraphNotraceHash = c"ftrace_graph_notrace_hash", "CONFIG_KALLSYMS_ALL": "set_graph_notrace";
+    GraphMaxDepth = c"fgraph_max_depth", "CONFIG_KALLSYMS_ALL": "max_graph_depth";
+    TracingThresh = c"tracing_thresh", "CONFIG_KALLSYMS_ALL": "tracing_thresh";
+    IrqTextStart = c"__irqentry_text_start", "CONFIG_KALLSYMS": "interrupts in the output";
+    IrqTextEnd = c"__irqentry_text_end", "CONFIG_KALLSYMS": "interrupts in the output";
+    BtfStart = c"__start_BTF", "CONFIG_DEBUG_INFO_BTF": "checking that the types fit";
+    BtfStop = c"__stop_BTF", "CONFIG_DEBUG_INFO_BTF": "checking that the types fit";
+}
+
+// Some structs behind these pointers have no members in some configurations.
+#[allow(improper_ctypes)]
+extern "C" {
+    fn ktrace_bind(index: c_uint, addr: c_ulong) -> bool;
+    fn ktrace_locked_down() -> c_int;
+    fn ktrace_find_kallsyms() -> c_ulong;
+    fn ktrace_find_task_probes() -> *const c_char;
+    fn ktrace_call_kallsyms_lookup_name(name: *const c_char) -> c_ulong;
+}
+
+static MODULE: Atomic<*mut bindings::module> = Atomic::new(core::ptr::null_mut());
+
+/// The module that [`resolve`] was called by.
+pub(super) fn this_module() -> *mut bindings::module {
+    MODULE.load(Relaxed)
+}
+
+impl Data {
+    /// The address of this symbol, as [`resolve`] found it; never zero once it has succeeded.
+    #[inline]
+    pub(super) fn address(self) -> usize {
+        ADDRESSES
+            .get(self as usize)
+            .map_or(0, |address| address.load(Relaxed))
+    }
+
+    /// The same as a pointer.
+    #[inline]
+    pub(super) fn as_ptr<T>(self) -> *mut T {
+        self.address() as *mut T
+    }
+}
+
+/// Evidence that every symbol was found and every type fits.
+///
+/// # Invariants
+///
+/// Exists only after [`resolve`] succeeded, so that each `ktrace_call_*()` leads to the function of
+/// its name, whose prototype is the one that the target's BTF gave, and each address is
+/// that of its symbol.
+#[derive(Clone, Copy)]
+pub struct Resolved(());
+
+/// Finds all symbols and checks all types. May sleep.
+///
+/// # Errors
+///
+/// Each comes with a line in the kernel log that names what is missing or different.
+///
+/// * `EPERM`: lockdown keeps tracing from everyone.
+/// * `ENOENT`: the kernel lacks a symbol.
+/// * `ENOEXEC`: a type is laid out otherwise than in the kernel that the module was built for.
+/// * `ENOMEM`.
+pub fn resolve(module: &'static ThisModule) -> Result<Resolved> {
+    MODULE.store(module.as_ptr(), Relaxed);
+    // SAFETY: Asks the security modules; in task context, which is where modules are loaded.
+    if unsafe { ktrace_locked_down() } != 0 {
+        pr_err!("the kernel is locked down: tracing is not allowed\n");
+        return Err(EPERM);
+    }
+    find_functions()?;
+    find_data()?;
+    find_tracepoints()?;
+    check_types()?;
+    // INVARIANT: Just established.
+    Ok(Resolved(()))
+}
+
+/// The address of `name`; zero if there is none.
+///
+/// # Safety
+///
+/// The first entry of [`FUNCTIONS`] must have been bound.
+unsafe fn lookup(name: &CStr) -> c_ulong {
+    // SAFETY: It is bound, by the precondition, and `name` is a C string that the function reads
+    // while it runs. It takes no lock that the caller could hold.
+    unsafe { ktrace_call_kallsyms_lookup_name(name.as_char_ptr()) }
+}
+
+fn missing(symbol: &Symbol) -> Error {
+    pr_err!(
+        "this kernel has no '{}', needed for {}: it wants {}\n",
+        symbol.name.to_str().unwrap_or("?"),
+        symbol.user,
+        symbol.option
+    );
+    ENOENT
+}
+
+fn find_functions() -> Result {
+    // SAFETY: Registers a kprobe and takes it away again; sleeps, which is allowed here.
+    let past_landing_pad = unsafe { ktrace_find_kallsyms() };
+    if past_landing_pad == 0 {
+        pr_err!(
+            "cannot find 'kallsyms_lookup_name': it takes CONFIG_KALLSYMS and CONFIG_KPROBES\n"
+        );
+        return Err(ENOENT);
+    }
+    // SAFETY: Index 0 is this function. A kprobe sits behind the landing pad, and to enter a
+    // function there is as good for a branch that needs no landing pad.
+    unsafe { ktrace_bind(0, past_landing_pad) };
+    for (index, function) in FUNCTIONS.iter().enumerate() {
+        // SAFETY: Bound just above.
+        let addr = unsafe { lookup(function.name) };
+        if addr == 0 {
+            return Err(missing(function));
+        }
+        // SAFETY: `addr` is the entry of the function that `shim.c` has at `index`: the two
+        // are in the same order, and a mismatch in number is an error below.
+        if !unsafe { ktrace_bind(index as c_uint, addr) } {
+            return Err(EINVAL);
+        }
+    }
+    Ok(())
+}
+
+fn find_data() -> Result {
+    for (symbol, address) in DATA.iter().zip(&ADDRESSES) {
+        // SAFETY: `find_functions()` was called before.
+        let found = unsafe { lookup(symbol.name) };
+        if found == 0 {
+            return Err(missing(symbol));
+        }
+        address.store(found as usize, Relaxed);
+    }
+    Ok(())
+}
+
+fn find_tracepoints() -> Result {
+    // SAFETY: Walks the kernel's own tracepoints; sleeps, which is allowed here.
+    let name = unsafe { ktrace_find_task_probes() };
+    // SAFETY: Null, or one of the constant strings in `shim.c`.
+    let of_tasks = (!name.is_null()).then(|| unsafe { CStr::from_char_ptr(name) });
+    let Some(name) = of_tasks.or_else(sched::find_probes) else {
+        return Ok(());
+    };
+    pr_err!(
+        "this kernel has no tracepoint '{}'\n",
+        name.to_str().unwrap_or("?")
+    );
+    Err(ENOENT)
+}
+
+/// Compares the types of this kernel with those that the module was compiled against.
+fn check_types() -> Result {
+    let (start, stop) = (Data::BtfStart.address(), Data::BtfStop.address());
+    let len = stop.checked_sub(start).ok_or(ENOEXEC)?;
+    // SAFETY: The two symbols are the ends of the kernel's `.BTF` section, which is constant and
+    // stays mapped (include/asm-generic/vmlinux.lds.h).
+    let raw = unsafe { core::slice::from_raw_parts(start as *const u8, len) };
+    let unreadable = |why| {
+        pr_err!("cannot read this kernel's BTF: {:?}\n", why);
+        ENOEXEC
+    };
+    let btf = Btf::new(raw).map_err(unreadable)?;
+    let mut index = KVVec::from_elem(0u32, btf.count().map_err(unreadable)?, GFP_KERNEL)?;
+    let indexed = btf.index(&mut index).map_err(unreadable)?;
+    for expected in abi::fingerprints() {
+        let name = expected.name.to_str().unwrap_or("?");
+        match indexed.fingerprint(expected.item, expected.name.to_bytes()) {
+            Some(hash) if hash == expected.hash => {}
+            Some(_) => {
+                pr_err!(
+                    "'{}' differs from the kernel that this module was built for\n",
+                    name
+                );
+                return Err(ENOEXEC);
+            }
+            None => {
+                pr_err!("this kernel's BTF has no '{}'\n", name);
+                return Err(ENOEXEC);
+            }
+        }
+    }
+    Ok(())
+}

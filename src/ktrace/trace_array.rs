@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Trace arrays: the top one, and one for each folder below `instances/`.
+//!
+//! C header: `kernel/trace/trace.h`.
+
+use core::{
+    marker::PhantomData,
+    ptr::{
+        addr_of,
+        addr_of_mut,
+        NonNull, //
+    },
+};
+
+use kernel::{
+    bindings,
+    error::to_result,
+    prelude::*,
+    str::CStr,
+    types::{
+        NotThreadSafe,
+        Opaque, //
+    },
+};
+
+use super::{
+    abi,
+    symbols::{
+        Data,
+        Resolved, //
+    },
+};
+
+// Some structs behind these pointers have no members in some configurations.
+#[allow(improper_ctypes)]
+extern "C" {
+    fn ktrace_call_tracing_check_open_get_tr(tr: *mut abi::trace_array) -> c_int;
+    fn ktrace_call_trace_array_put(tr: *mut abi::trace_array);
+    fn ring_buffer_entries(buffer: *mut abi::trace_buffer) -> c_ulong;
+    fn ring_buffer_overruns(buffer: *mut abi::trace_buffer) -> c_ulong;
+}
+
+/// A trace array that somebody keeps from being removed.
+///
+/// # Invariants
+///
+/// A reference to it is to a `struct trace_array` that is not freed while the reference lives: the
+/// holder has `trace_types_lock`, a [`Pinned`], or a tracer that is current there.
+#[repr(transparent)]
+pub struct TraceArray(Opaque<abi::trace_array>);
+
+// SAFETY: All access is through the kernel's own functions, by single words, or under its locks.
+unsafe impl Sync for TraceArray {}
+
+/// Which trace array it is: good for comparing, and for [`pin`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Id(usize);
+
+impl Id {
+    /// As a number, which is never zero.
+    pub(super) fn as_usize(self) -> usize {
+        self.0
+    }
+}
+
+impl TraceArray {
+    /// # Safety
+    ///
+    /// `tr` must point to a trace array that is not freed within the lifetime that the caller
+    /// chooses.
+    pub(super) unsafe fn from_raw<'a>(tr: *mut abi::trace_array) -> &'a Self {
+        // SAFETY: By the precondition; the type is transparent.
+        unsafe { &*tr.cast() }
+    }
+
+    #[inline]
+    pub(super) fn as_ptr(&self) -> *mut abi::trace_array {
+        self.0.get()
+    }
+
+    /// Which one this is.
+    pub fn id(&self) -> Id {
+        Id(self.as_ptr() as usize)
+    }
+
+    /// Whether it is the one that `/sys/kernel/tracing` itself shows.
+    pub fn is_top(&self) -> bool {
+        // SAFETY: Alive, by the type's invariant; the flag is constant.
+        unsafe { addr_of!((*self.as_ptr()).flags).read() & abi::TRACE_ARRAY_FL_GLOBAL != 0 }
+    }
+
+    /// The buffer that is written to now; a snapshot swaps it.
+    #[inline]
+    pub(super) fn buffer(&self) -> *mut abi::trace_buffer {
+        // SAFETY: Alive, by the type's invariant; one aligned word that a swap may change.
+        unsafe { addr_of!((*self.as_ptr()).array_buffer.buffer).read_volatile() }
+    }
+
+    /// Records in the buffer now, and records that were overwritten before they were read.
+    pub fn entries(&self) -> (u64, u64) {
+        let buffer = self.buffer();
+        // SAFETY: The buffer of a live trace array; both functions only add up counters.
+        unsafe {
+            (
+                ring_buffer_entries(buffer) as u64,
+                ring_buffer_overruns(buffer) as u64,
+            )
+        }
+    }
+
+    /// The flags of its current tracer's options. For a tracer's own callbacks.
+    pub(super) fn current_flags(&self) -> u32 {
+        // SAFETY: Alive, by the type's invariant. The pointer is null or to flags that live as long
+        // as the tracer is registered.
+        unsafe {
+            let flags = addr_of!((*self.as_ptr()).current_trace_flags).read_volatile();
+            flags.as_ref().map_or(0, |flags| flags.val)
+        }
+    }
+
+    /// The folder that shows it; null stands for tracefs's own root.
+    pub(super) fn dir(&self) -> *mut bindings::dentry {
+        if self.is_top() {
+            return core::ptr::null_mut();
+        }
+        // SAFETY: Alive, by the type's invariant; set once when an instance is made.
+        unsafe { addr_of!((*self.as_ptr()).dir).read() }.cast()
+    }
+}
+
+/// `trace_types_lock`: the lists of tracers and of trace arrays hold still.
+///
+/// # Invariants
+///
+/// The mutex is held by this task until drop.
+pub struct TypesLock(NotThreadSafe);
+
+impl TypesLock {
+    /// Takes the lock. May sleep.
+    pub fn new(_: Resolved) -> Self {
+        // SAFETY: The kernel's own static mutex, found by its name, as `Resolved` shows.
+        unsafe { bindings::mutex_lock(Data::TraceTypesLock.as_ptr()) };
+        // INVARIANT: Just taken.
+        Self(NotThreadSafe)
+    }
+
+    /// All trace arrays, instances first.
+    pub fn arrays(&self) -> Arrays<'_> {
+        let head: *mut abi::list_head = Data::TraceArrays.as_ptr();
+        Arrays {
+            head,
+            // SAFETY: The head of a list that holds still while the lock is held.
+            next: unsafe { (*head).next },
+            _lock: PhantomData,
+        }
+    }
+
+    /// The trace array called `id`, if there (still) is one.
+    pub fn find(&self, id: Id) -> Option<&TraceArray> {
+        self.arrays().find(|tr| tr.id() == id)
+    }
+}
+
+impl Drop for TypesLock {
+    fn drop(&mut self) {
+        // SAFETY: Held by this task, by the invariant.
+        unsafe { bindings::mutex_unlock(Data::TraceTypesLock.as_ptr()) }
+    }
+}
+
+/// See [`TypesLock::arrays`].
+///
+/// # Invariants
+///
+/// `next` is an element of the list or its head, and the list holds still for `'a`.
+pub struct Arrays<'a> {
+    head: *mut abi::list_head,
+    next: *mut abi::list_head,
+    _lock: PhantomData<&'a TypesLock>,
+}
+
+impl<'a> Iterator for Arrays<'a> {
+    type Item = &'a TraceArray;
+
+    fn next(&mut self) -> Option<&'a TraceArray> {
+        if self.next == self.head {
+            return None;
+        }
+        let this = self.next;
+        // SAFETY: An element, by the invariant, and not the head.
+        self.next = unsafe { (*this).next };
+        // SAFETY: Every element but the head is the `list` of a trace array, which is not freed
+        // while it is on the list, and it stays there for `'a`.
+        Some(unsafe { TraceArray::from_raw(kernel::container_of!(this, abi::trace_array, list)) })
+    }
+}
+
+/// A trace array with a reference, as an open file of it has: `rmdir` says that it is busy.
+///
+/// # Invariants
+///
+/// Owns one reference.
+pub struct Pinned(NonNull<abi::trace_array>);
+
+// SAFETY: A reference count belongs to no thread.
+unsafe impl Send for Pinned {}
+// SAFETY: As for `TraceArray`.
+unsafe impl Sync for Pinned {}
+
+/// Takes a reference, as the kernel's own files do when they are opened. May sleep.
+///
+/// # Errors
+///
+/// `ENODEV` if there is no such trace array (any more), or tracing is disabled for good; `EPERM`
+/// under lockdown.
+pub fn pin(_: Resolved, id: Id) -> Result<Pinned> {
+    let tr = id.0 as *mut abi::trace_array;
+    // SAFETY: Compares the pointer with those on the list and does not follow it before it was
+    // found there; takes `trace_types_lock`, which no caller of this function holds.
+    to_result(unsafe { ktrace_call_tracing_check_open_get_tr(tr) })?;
+    // INVARIANT: Just taken.
+    Ok(Pinned(NonNull::new(tr).ok_or(ENODEV)?))
+}
+
+impl core::ops::Deref for Pinned {
+    type Target = TraceArray;
+
+    fn deref(&self) -> &TraceArray {
+        // SAFETY: The reference keeps it alive.
+        unsafe { TraceArray::from_raw(self.0.as_ptr()) }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // SAFETY: Gives back the one reference that this owns.
+        unsafe { ktrace_call_trace_array_put(self.0.as_ptr()) }
+    }
+}
+
+/// Iterates over a list of the kernel whose elements may be removed on the way.
+///
+/// # Safety
+///
+/// `head` must be an initialised list that holds still but for what `visit` does to the element it
+/// is given.
+pub(super) unsafe fn for_each_in_list(
+    head: *mut abi::list_head,
+    mut visit: impl FnMut(*mut abi::list_head),
+) {
+    // SAFETY: By the precondition every pointer leads to an element or back to the head.
+    unsafe {
+        let mut at = (*head).next;
+        while at != head {
+            let next = (*at).next;
+            visit(at);
+            at = next;
+        }
+    }
+}
+
+/// Puts `new` behind `head`.
+///
+/// # Safety
+///
+/// `head` must be an initialised list that nobody else looks at or changes meanwhile, and `new` be
+/// on none.
+pub(super) unsafe fn list_add(head: *mut abi::list_head, new: *mut abi::list_head) {
+    // SAFETY: By the preconditions.
+    unsafe {
+        let next = (*head).next;
+        (*new).next = next;
+        (*new).prev = head;
+        (*next).prev = new;
+        addr_of_mut!((*head).next).write(new);
+    }
+}
+
+/// Takes `this` off the list it is on.
+///
+/// # Safety
+///
+/// `this` must be on a list that nobody else looks at or changes meanwhile.
+pub(super) unsafe fn list_del(this: *mut abi::list_head) {
+    // SAFETY: By the precondition.
+    unsafe {
+        let (prev, next) = ((*this).prev, (*this).next);
+        (*prev).next = next;
+        (*next).prev = prev;
+    }
+}
+
+/// Only so that the type of a C string is at hand for callers of [`super::tracer`].
+pub(super) type Name = &'static CStr;

@@ -1,0 +1,685 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A tracer of one's own: an entry in `available_tracers`, and what `current_tracer` does with it.
+//!
+//! C header: `kernel/trace/trace.h`.
+//!
+//! The kernel registers tracers at boot alone, so this puts the tracer where the kernel looks for
+//! it: on the list of all tracers (`trace_types`, which a new instance copies), and on that of each
+//! trace array (`tr->tracers`), along with its option files. All of that happens under
+//! `trace_types_lock`, which guards those lists.
+//!
+//! # Lifetimes
+//!
+//! `struct tracer` has no owner, so the module's reference count is kept here: a reference for each
+//! trace array whose current tracer this is, and for each iterator (an open `trace` or
+//! `trace_pipe`) that may call it. All callbacks that give a reference back are called under
+//! `trace_types_lock`, and unregistering takes that lock, so the code that follows the last
+//! `module_put()` is still there.
+
+use core::{
+    marker::PhantomData,
+    mem::size_of,
+    ptr::addr_of_mut, //
+};
+
+use kernel::{
+    bindings,
+    error::from_result,
+    prelude::*,
+    str::CStr, //
+};
+
+use super::{
+    abi,
+    iter::{
+        Line,
+        Printed, //
+    },
+    symbols::{
+        this_module,
+        Data,
+        Resolved, //
+    },
+    task::synchronize_tasks,
+    trace_array::{
+        for_each_in_list,
+        list_add,
+        list_del,
+        Name,
+        TraceArray,
+        TypesLock, //
+    },
+    tracefs::{
+        Dentry,
+        MODE_WRITE, //
+    },
+};
+
+// Some structs behind these pointers have no members in some configurations.
+#[allow(improper_ctypes)]
+extern "C" {
+    fn ktrace_call_tracing_start_cmdline_record();
+    fn ktrace_call_tracing_stop_cmdline_record();
+    fn ktrace_call_trace_default_header(file: *mut abi::seq_file);
+    fn ktrace_call_print_graph_headers_flags(file: *mut abi::seq_file, flags: u32);
+    fn ktrace_tracer_print_line(iter: *mut abi::trace_iterator) -> abi::print_line_t;
+    fn ktrace_zalloc(size: usize) -> *mut c_void;
+    fn ktrace_realloc(memory: *mut c_void, size: usize) -> *mut c_void;
+}
+
+/// A tracer.
+pub trait Tracer: Send + Sync + 'static {
+    /// Its name in `available_tracers`.
+    const NAME: Name;
+
+    /// Its options below `options/`; number `n` is bit `n` of the flags.
+    const OPTIONS: &'static [Name];
+
+    /// Those options that are on at first.
+    const DEFAULT_OPTIONS: u32;
+
+    /// What is kept for each reader of a trace; one for each CPU that there may be.
+    type Reading: Default + Send + 'static;
+
+    /// Prints a record. `reading` is what was kept for its CPU; `None` if there was no memory, and
+    /// when the kernel prints the trace as it dies. It is called in any context then.
+    fn print(line: &mut Line<'_>, reading: Option<&mut Self::Reading>) -> Printed;
+
+    /// Which head the trace has, given the tracer's options.
+    fn head(options: u32) -> Head;
+
+    /// It becomes the current tracer of `tr`, whose options are `flags`. Under `trace_types_lock`.
+    ///
+    /// # Errors
+    ///
+    /// Are what the write to `current_tracer` returns; nothing may be left behind.
+    fn init(tr: &TraceArray, flags: u32) -> Result;
+
+    /// It is the current tracer of `tr` no longer. Under `trace_types_lock`.
+    fn reset(tr: &TraceArray);
+
+    /// An option of `tr` changes, whether the tracer is current there or not; all options will be
+    /// `flags`. Under `trace_types_lock`.
+    ///
+    /// # Errors
+    ///
+    /// Are what the write returns; the option stays as it was.
+    fn set_options(tr: &TraceArray, flags: u32) -> Result;
+}
+
+/// What stands above a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Head {
+    /// What the function tracer has.
+    Default,
+    /// What the function graph tracer has, with these columns.
+    Graph(Columns),
+}
+
+/// Columns of the call graph.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "they are named as the kernel's options are")]
+pub struct Columns {
+    pub cpu: bool,
+    pub proc: bool,
+    pub duration: bool,
+    pub abstime: bool,
+    pub reltime: bool,
+}
+
+impl Columns {
+    /// As the kernel's function graph tracer has them in its flags (`TRACE_GRAPH_PRINT_*`).
+    fn flags(self) -> u32 {
+        let bit = |on: bool, bit: u32| if on { bit } else { 0 };
+        bit(self.cpu, 0x2)
+            | bit(self.proc, 0x8)
+            | bit(self.duration, 0x10)
+            | bit(self.abstime, 0x20)
+            | bit(self.reltime, 0x40)
+    }
+}
+
+/// A registered tracer.
+///
+/// # Invariants
+///
+/// * `tracer` is on `trace_types` until drop, and on the list of every trace array that
+///   [`Registration::adopt`] was called for.
+/// * `tracer`, `options`, `flags` and `option_fops` stay where they are and point to each other as
+///   `new()` made them.
+pub struct Registration<T: Tracer> {
+    resolved: Resolved,
+    tracer: KBox<abi::tracer>,
+    /// The options, and an empty one that ends the table.
+    options: KVec<abi::tracer_opt>,
+    /// What an instance has between its creation and [`Registration::adopt`]: no options.
+    _no_flags: KBox<abi::tracer_flags>,
+    _no_options: KBox<abi::tracer_opt>,
+    option_fops: KBox<bindings::file_operations>,
+    _type: PhantomData<T>,
+}
+
+// SAFETY: Owns plain memory; all changes to what the kernel reads are made under its lock.
+unsafe impl<T: Tracer> Send for Registration<T> {}
+// SAFETY: As above.
+unsafe impl<T: Tracer> Sync for Registration<T> {}
+
+impl<T: Tracer> Registration<T> {
+    /// Registers the tracer, in no trace array yet. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EEXIST` if there is a tracer of that name; `ENOMEM`.
+    pub fn new(resolved: Resolved, lock: &TypesLock) -> Result<Self> {
+        if Self::is_taken(lock) {
+            pr_err!("there is a tracer of this name already\n");
+            return Err(EEXIST);
+        }
+        let mut options = KVec::with_capacity(T::OPTIONS.len().wrapping_add(1), GFP_KERNEL)?;
+        for (n, name) in T::OPTIONS.iter().enumerate() {
+            let option = abi::tracer_opt {
+                name: name.as_char_ptr(),
+                bit: 1u32.wrapping_shl(n as u32),
+            };
+            options.push(option, GFP_KERNEL)?;
+        }
+        options.push(abi::tracer_opt::default(), GFP_KERNEL)?;
+
+        let mut no_options = KBox::new(abi::tracer_opt::default(), GFP_KERNEL)?;
+        let mut no_flags = KBox::new(abi::tracer_flags::default(), GFP_KERNEL)?;
+        no_flags.opts = &mut *no_options;
+        let mut tracer = KBox::new(abi::tracer::default(), GFP_KERNEL)?;
+        tracer.name = T::NAME.as_char_ptr();
+        tracer.init = Some(init::<T>);
+        tracer.reset = Some(reset::<T>);
+        tracer.set_flag = Some(set_flag::<T>);
+        tracer.open = Some(open::<T>);
+        tracer.close = Some(close::<T>);
+        tracer.pipe_open = Some(pipe_open::<T>);
+        tracer.pipe_close = Some(pipe_close::<T>);
+        tracer.print_header = Some(print_header::<T>);
+        tracer.print_line = Some(ktrace_tracer_print_line);
+        tracer.allow_instances = true;
+        tracer.flags = &mut *no_flags;
+        no_flags.trace = &mut *tracer;
+
+        // SAFETY: The kernel's own constant table, found by its name. It is plain data.
+        let mut fops = unsafe {
+            Data::OptionFops
+                .as_ptr::<bindings::file_operations>()
+                .read()
+        };
+        fops.owner = this_module();
+
+        let mut this = Self {
+            resolved,
+            tracer,
+            options,
+            _no_flags: no_flags,
+            _no_options: no_options,
+            option_fops: KBox::new(fops, GFP_KERNEL)?,
+            _type: PhantomData,
+        };
+        this.enlist(lock);
+        Ok(this)
+    }
+
+    /// Whether there is a tracer of that name.
+    fn is_taken(_: &TypesLock) -> bool {
+        // SAFETY: The head of the kernel's list of tracers, which the lock guards; names are C
+        // strings.
+        unsafe {
+            let mut at = *Data::TraceTypes.as_ptr::<*mut abi::tracer>();
+            while !at.is_null() && CStr::from_char_ptr((*at).name) != T::NAME {
+                at = (*at).next;
+            }
+            !at.is_null()
+        }
+    }
+
+    /// Puts the tracer on the list of all tracers.
+    fn enlist(&mut self, _: &TypesLock) {
+        let head: *mut *mut abi::tracer = Data::TraceTypes.as_ptr();
+        // SAFETY: As above. The tracer stays where it is until it is taken off again.
+        unsafe {
+            self.tracer.next = *head;
+            *head = &mut *self.tracer;
+        }
+    }
+
+    /// Makes the tracer available in `tr`, with options of its own there, if it is not yet. To be
+    /// called for every trace array, those made later too. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; the tracer is then not available there, or has no options there.
+    pub fn adopt(&self, tr: &TraceArray, lock: &TypesLock) -> Result {
+        let entry = match self.entry(tr, lock) {
+            Some(entry) => entry,
+            None => self.add_entry(tr, lock)?,
+        };
+        // SAFETY: An element of the trace array's list, which the lock guards.
+        if !unsafe { (*entry).flags }.is_null() {
+            return Ok(());
+        }
+        let flags = self.new_flags(tr, lock)?;
+        // SAFETY: As above. From now on the kernel frees the flags with the entry. If somebody made
+        // this the current tracer before it had its options, they take effect now.
+        unsafe {
+            (*entry).flags = flags;
+            let raw = tr.as_ptr();
+            if core::ptr::eq((*raw).current_trace, &*self.tracer) {
+                addr_of_mut!((*raw).current_trace_flags).write_volatile(flags);
+            }
+        }
+        self.add_option_files(tr, flags, lock)
+    }
+
+    fn tracer_ptr(&self) -> *mut abi::tracer {
+        core::ptr::from_ref(&*self.tracer).cast_mut()
+    }
+
+    /// The element of this tracer on the list of `tr`.
+    fn entry(&self, tr: &TraceArray, _: &TypesLock) -> Option<*mut abi::tracers> {
+        let mut found = None;
+        // SAFETY: The trace array is alive, and the lock guards its list.
+        unsafe {
+            for_each_in_list(addr_of_mut!((*tr.as_ptr()).tracers), |at| {
+                let entry: *mut abi::tracers = kernel::container_of!(at, abi::tracers, list);
+                if (*entry).tracer == self.tracer_ptr() {
+                    found = Some(entry);
+                }
+            });
+        }
+        found
+    }
+
+    fn add_entry(&self, tr: &TraceArray, _: &TypesLock) -> Result<*mut abi::tracers> {
+        // SAFETY: No preconditions; may sleep. The kernel frees it by `kfree()` when the trace
+        // array goes.
+        let entry: *mut abi::tracers = unsafe { ktrace_zalloc(size_of::<abi::tracers>()) }.cast();
+        if entry.is_null() {
+            return Err(ENOMEM);
+        }
+        // SAFETY: Fresh memory of the right size; the lock guards the list.
+        unsafe {
+            (*entry).tracer = self.tracer_ptr();
+            list_add(
+                addr_of_mut!((*tr.as_ptr()).tracers),
+                addr_of_mut!((*entry).list),
+            );
+        }
+        Ok(entry)
+    }
+
+    /// Flags for `tr`: an instance starts with those of the top trace array, as with the kernel's
+    /// own tracers.
+    fn new_flags(&self, tr: &TraceArray, lock: &TypesLock) -> Result<*mut abi::tracer_flags> {
+        let inherited = lock
+            .arrays()
+            .find(|other| other.is_top() && other.id() != tr.id())
+            .and_then(|top| self.entry(top, lock))
+            // SAFETY: An element of the top trace array's list; its flags are null or live.
+            .and_then(|entry| unsafe { (*entry).flags.as_ref() })
+            .map_or(T::DEFAULT_OPTIONS, |flags| flags.val);
+        // SAFETY: As in `add_entry()`.
+        let flags = unsafe { ktrace_zalloc(size_of::<abi::tracer_flags>()) };
+        let flags: *mut abi::tracer_flags = flags.cast();
+        if flags.is_null() {
+            return Err(ENOMEM);
+        }
+        // SAFETY: Fresh memory of the right size.
+        unsafe {
+            (*flags).val = inherited;
+            (*flags).opts = self.options.as_ptr().cast_mut();
+            (*flags).trace = self.tracer_ptr();
+        }
+        Ok(flags)
+    }
+
+    /// Makes the files below `options/`, in the form that the kernel gives them, but with
+    /// operations that hold this module while a file is open.
+    fn add_option_files(
+        &self,
+        tr: &TraceArray,
+        flags: *mut abi::tracer_flags,
+        lock: &TypesLock,
+    ) -> Result {
+        // What the kernel made for an instance that found the tracer without options.
+        self.drop_option_files(tr, lock);
+
+        let n = T::OPTIONS.len();
+        let size = size_of::<abi::trace_option_dentry>().wrapping_mul(n);
+        // SAFETY: No preconditions; may sleep.
+        let files: *mut abi::trace_option_dentry = unsafe { ktrace_zalloc(size) }.cast();
+        if files.is_null() {
+            return Err(ENOMEM);
+        }
+        let raw = tr.as_ptr();
+        // SAFETY: The trace array is alive, the lock guards its table of options, and both are
+        // grown and freed by the kernel with the same functions.
+        unsafe {
+            let len = (*raw).nr_topts.max(0) as usize;
+            let size = size_of::<abi::trace_options>().wrapping_mul(len.wrapping_add(1));
+            let table: *mut abi::trace_options = ktrace_realloc((*raw).topts.cast(), size).cast();
+            if table.is_null() {
+                bindings::kfree(files.cast());
+                return Err(ENOMEM);
+            }
+            (*raw).topts = table;
+            table.add(len).write(abi::trace_options {
+                tracer: self.tracer_ptr(),
+                topts: files,
+                nr_topts: n as c_int,
+            });
+            (*raw).nr_topts = len.wrapping_add(1) as c_int;
+
+            for (i, name) in T::OPTIONS.iter().enumerate() {
+                let file = files.add(i);
+                (*file).opt = self.options.as_ptr().add(i).cast_mut();
+                (*file).flags = flags;
+                (*file).tr = raw;
+                let dentry = Dentry::file(
+                    name,
+                    MODE_WRITE,
+                    (*raw).options.cast(),
+                    file.cast(),
+                    &*self.option_fops,
+                )?;
+                // The folder has the reference that matters; that of `dentry` ends here.
+                (*file).entry = dentry.as_ptr().cast();
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes away the option files of this tracer in `tr`, and their place in its table.
+    fn drop_option_files(&self, tr: &TraceArray, _: &TypesLock) {
+        let raw = tr.as_ptr();
+        // SAFETY: The trace array is alive, and the lock guards its table of options. The files are
+        // there as long as the table has them, and nobody has one open: that would hold the module.
+        unsafe {
+            let mut at = 0;
+            while at < (*raw).nr_topts.max(0) as usize {
+                let place = (*raw).topts.add(at);
+                if (*place).tracer != self.tracer_ptr() {
+                    at = at.wrapping_add(1);
+                    continue;
+                }
+                let files = (*place).topts;
+                for i in 0..(*place).nr_topts.max(0) as usize {
+                    if let Ok(dentry) = Dentry::again((*files.add(i)).entry.cast()) {
+                        dentry.disarm();
+                        dentry.remove();
+                    }
+                }
+                bindings::kfree(files.cast());
+                let last = (*raw).nr_topts.wrapping_sub(1);
+                core::ptr::copy(place.add(1), place, (last as usize).wrapping_sub(at));
+                (*raw).nr_topts = last;
+            }
+        }
+    }
+
+    /// Takes the tracer from `tr`.
+    fn abandon(&self, tr: &TraceArray, lock: &TypesLock) {
+        self.drop_option_files(tr, lock);
+        if let Some(entry) = self.entry(tr, lock) {
+            // SAFETY: An element of the list that the lock guards. The tracer is current nowhere
+            // (that would hold the module), so nobody uses its flags.
+            unsafe {
+                list_del(addr_of_mut!((*entry).list));
+                bindings::kfree((*entry).flags.cast());
+                bindings::kfree(entry.cast());
+            }
+        }
+    }
+}
+
+impl<T: Tracer> Drop for Registration<T> {
+    fn drop(&mut self) {
+        let lock = TypesLock::new(self.resolved);
+        let head: *mut *mut abi::tracer = Data::TraceTypes.as_ptr();
+        // SAFETY: The head of the kernel's list of tracers, which the lock guards.
+        unsafe {
+            let mut link = head;
+            while !(*link).is_null() {
+                if *link == self.tracer_ptr() {
+                    *link = self.tracer.next;
+                    break;
+                }
+                link = addr_of_mut!((**link).next);
+            }
+        }
+        for tr in lock.arrays() {
+            self.abandon(tr, &lock);
+        }
+        drop(lock);
+        // Whoever has just read a file's operations looks at their owner next.
+        synchronize_tasks();
+    }
+}
+
+/// The trace array that a callback is given.
+///
+/// # Safety
+///
+/// For callbacks of `struct tracer`: the kernel holds `trace_types_lock` and calls them with a
+/// trace array of its list.
+unsafe fn given<'a>(tr: *mut abi::trace_array) -> &'a TraceArray {
+    // SAFETY: By the precondition; used within the callback only.
+    unsafe { TraceArray::from_raw(tr) }
+}
+
+/// # Safety
+///
+/// For the kernel, as a callback of `struct tracer`: with a trace array of its list, under
+/// `trace_types_lock`.
+unsafe extern "C" fn init<T: Tracer>(tr: *mut abi::trace_array) -> c_int {
+    from_result(|| {
+        // SAFETY: Called by `tracing_set_tracer()`.
+        let tr = unsafe { given(tr) };
+        // SAFETY: The module whose code this is. Fails if it is being removed.
+        if !unsafe { bindings::try_module_get(this_module()) } {
+            return Err(ENODEV);
+        }
+        // SAFETY: Task context; counted, and given back below or in `reset()`.
+        unsafe { ktrace_call_tracing_start_cmdline_record() };
+        if let Err(error) = T::init(tr, tr.current_flags()) {
+            release_current();
+            return Err(error);
+        }
+        Ok(0)
+    })
+}
+
+/// # Safety
+///
+/// For the kernel, as a callback of `struct tracer`: with a trace array where `init()` succeeded,
+/// under `trace_types_lock`.
+unsafe extern "C" fn reset<T: Tracer>(tr: *mut abi::trace_array) {
+    // SAFETY: Called when the tracer stops being the current one.
+    T::reset(unsafe { given(tr) });
+    release_current();
+}
+
+/// Gives back what `init()` has taken.
+fn release_current() {
+    // SAFETY: Taken by `init()`. The code behind `module_put()` stays: see the module's comment.
+    unsafe {
+        ktrace_call_tracing_stop_cmdline_record();
+        bindings::module_put(this_module());
+    }
+}
+
+/// # Safety
+///
+/// For the kernel, as a callback of `struct tracer`: with a trace array of its list, under
+/// `trace_types_lock`.
+unsafe extern "C" fn set_flag<T: Tracer>(
+    tr: *mut abi::trace_array,
+    old: u32,
+    bit: u32,
+    set: c_int,
+) -> c_int {
+    from_result(|| {
+        let flags = if set != 0 { old | bit } else { old & !bit };
+        // SAFETY: Called for a write to an option file or to `trace_options`.
+        T::set_options(unsafe { given(tr) }, flags)?;
+        Ok(0)
+    })
+}
+
+/// Whether the iterator belongs to an open `trace` file. That of `ftrace_dump()` is opened, but
+/// never closed; it has no per-CPU iterators.
+///
+/// # Safety
+///
+/// `iter` must be what the kernel passed to a callback.
+unsafe fn is_file(iter: *mut abi::trace_iterator) -> bool {
+    // SAFETY: By the precondition.
+    !unsafe { (*iter).buffer_iter }.is_null()
+}
+
+/// What is kept for a reader: one for each CPU.
+type Readings<T> = KVec<<T as Tracer>::Reading>;
+
+/// Gives an iterator what is kept for it, if there is memory. Any context.
+///
+/// # Safety
+///
+/// `iter` must be what the kernel passed to a callback, and have nothing yet.
+unsafe fn give_readings<T: Tracer>(iter: *mut abi::trace_iterator) {
+    let fill = || -> Result<KBox<Readings<T>>> {
+        let nr = kernel::cpu::nr_cpu_ids() as usize;
+        let mut readings = KVec::with_capacity(nr, GFP_KERNEL)?;
+        for _ in 0..nr {
+            readings.push(T::Reading::default(), GFP_KERNEL)?;
+        }
+        Ok(KBox::new(readings, GFP_KERNEL)?)
+    };
+    let readings = fill().map_or(core::ptr::null_mut(), KBox::into_raw);
+    // SAFETY: By the precondition: the member is the tracer's own.
+    unsafe { (*iter).private = readings.cast() };
+}
+
+/// Takes that back.
+///
+/// # Safety
+///
+/// `iter` must have been passed to [`give_readings`], and its `private` not have been changed.
+unsafe fn take_readings<T: Tracer>(iter: *mut abi::trace_iterator) {
+    // SAFETY: By the precondition.
+    unsafe {
+        let readings: *mut Readings<T> = (*iter).private.cast();
+        (*iter).private = core::ptr::null_mut();
+        if !readings.is_null() {
+            drop(KBox::from_raw(readings));
+        }
+    }
+}
+
+/// # Safety
+///
+/// For the kernel, as a callback of `struct tracer`: with an iterator whose tracer this is.
+unsafe extern "C" fn open<T: Tracer>(iter: *mut abi::trace_iterator) {
+    // SAFETY: As passed by the kernel. The tracer is current in the iterator's trace array, or the
+    // iterator would not call it, so there is a reference already and one more can be had.
+    unsafe {
+        if is_file(iter) {
+            bindings::__module_get(this_module());
+            give_readings::<T>(iter);
+        } else {
+            (*iter).private = core::ptr::null_mut();
+        }
+    }
+}
+
+/// # Safety
+///
+/// For the kernel, as a callback of `struct tracer`: with an iterator that was passed to `open()`.
+unsafe extern "C" fn close<T: Tracer>(iter: *mut abi::trace_iterator) {
+    // SAFETY: As passed by the kernel; the counterpart of `open()`.
+    unsafe {
+        if is_file(iter) {
+            take_readings::<T>(iter);
+            bindings::module_put(this_module());
+        }
+    }
+}
+
+/// # Safety
+///
+/// For the kernel, as a callback of `struct tracer`: with an iterator whose tracer this is.
+unsafe extern "C" fn pipe_open<T: Tracer>(iter: *mut abi::trace_iterator) {
+    // SAFETY: As in `open()`.
+    unsafe {
+        bindings::__module_get(this_module());
+        give_readings::<T>(iter);
+    }
+}
+
+/// # Safety
+///
+/// For the kernel, as a callback of `struct tracer`: with an iterator that was passed to
+/// `pipe_open()`.
+unsafe extern "C" fn pipe_close<T: Tracer>(iter: *mut abi::trace_iterator) {
+    // SAFETY: The counterpart of `pipe_open()`.
+    unsafe {
+        take_readings::<T>(iter);
+        bindings::module_put(this_module());
+    }
+}
+
+/// # Safety
+///
+/// For the kernel, as a callback of `struct tracer`: with the file of an iterator whose tracer this
+/// is.
+unsafe extern "C" fn print_header<T: Tracer>(file: *mut abi::seq_file) {
+    // SAFETY: As passed by the kernel: the file's private data is the iterator (`s_show()`).
+    unsafe {
+        let iter: *mut abi::trace_iterator = (*file.cast::<bindings::seq_file>()).private.cast();
+        let tr = given((*iter).tr);
+        match T::head(tr.current_flags()) {
+            Head::Default => ktrace_call_trace_default_header(file),
+            Head::Graph(columns) => ktrace_call_print_graph_headers_flags(file, columns.flags()),
+        }
+    }
+}
+
+/// # Safety
+///
+/// For `fgraph.c`: `iter` is what the kernel passed to `print_line` of this tracer.
+#[doc(hidden)]
+pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
+    let iter: *mut abi::trace_iterator = iter.cast();
+    // SAFETY: By the precondition: null, or what `give_readings()` has made. Only the one who reads
+    // comes to it.
+    let readings = unsafe { (*iter).private.cast::<Readings<T>>().as_mut() };
+    // SAFETY: By the precondition.
+    let mut line = unsafe { Line::new(iter) };
+    let cpu = line.cpu();
+    let reading = readings.and_then(|readings| readings.get_mut(cpu));
+    T::print(&mut line, reading) as c_uint
+}
+
+/// Names the one type whose [`Tracer::print`] is called.
+#[macro_export]
+macro_rules! bind_tracer {
+    ($tracer:ty) => {
+        const _: () = {
+            /// # Safety
+            ///
+            /// For `fgraph.c`: what the kernel passed to `print_line` of this tracer.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_print_line(
+                iter: *mut ::kernel::ffi::c_void,
+            ) -> ::kernel::ffi::c_uint {
+                // SAFETY: By the precondition.
+                unsafe { $crate::ktrace::tracer::dispatch_print::<$tracer>(iter) }
+            }
+        };
+    };
+}
+pub use bind_tracer;

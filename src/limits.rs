@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a call must be to be recorded: how deep it may be, and how long it has to take.
+
+use crate::{
+    filter::error::{
+        Fault,
+        InputError, //
+    },
+    word::Word, //
+};
+
+/// How the time of a call divides, in ns.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Split {
+    pub(crate) total: u64,
+    /// On a CPU.
+    pub(crate) run: u64,
+    /// Waiting for one.
+    pub(crate) wait: u64,
+    /// Blocked.
+    pub(crate) block: u64,
+}
+
+/// Which part of a call's time a threshold is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    Total,
+    Run,
+    Wait,
+    Block,
+}
+
+impl Part {
+    /// All there are, in the order in which they are shown.
+    pub(crate) const ALL: [Self; 4] = [Self::Total, Self::Run, Self::Wait, Self::Block];
+
+    /// How users call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Total => "total",
+            Self::Run => "run",
+            Self::Wait => "wait",
+            Self::Block => "block",
+        }
+    }
+
+    fn of(self, split: &Split) -> u64 {
+        match self {
+            Self::Total => split.total,
+            Self::Run => split.run,
+            Self::Wait => split.wait,
+            Self::Block => split.block,
+        }
+    }
+}
+
+/// Thresholds, in ns; 0 is none.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Thresholds([u64; 4]);
+
+impl Thresholds {
+    /// That of one part.
+    pub(crate) fn get(&self, part: Part) -> u64 {
+        self.0.get(part as usize).copied().unwrap_or(0)
+    }
+
+    /// Sets that of one part.
+    pub(crate) fn set(&mut self, part: Part, ns: u64) {
+        if let Some(place) = self.0.get_mut(part as usize) {
+            *place = ns;
+        }
+    }
+
+    /// Whether there is any.
+    pub(crate) fn any(&self) -> bool {
+        self.0 != [0; 4]
+    }
+
+    /// Whether a call reaches one of them.
+    pub(crate) fn reached_by(&self, split: &Split) -> bool {
+        let reached = |part: Part| match self.get(part) {
+            0 => false,
+            ns => part.of(split) >= ns,
+        };
+        Part::ALL.into_iter().any(reached)
+    }
+}
+
+/// The limits of one trace array. Read by calls in any context while they change: a call may see
+/// some of the old ones and some of the new.
+#[derive(Default)]
+pub(crate) struct Limits {
+    thresholds: [Word; 4],
+    any: Word,
+    max_depth: Word,
+}
+
+impl Limits {
+    /// Whether there is a threshold.
+    #[inline]
+    pub(crate) fn any_threshold(&self) -> bool {
+        self.any.get() != 0
+    }
+
+    /// The thresholds.
+    pub(crate) fn thresholds(&self) -> Thresholds {
+        let mut thresholds = Thresholds::default();
+        for (part, word) in Part::ALL.into_iter().zip(&self.thresholds) {
+            thresholds.set(part, word.get());
+        }
+        thresholds
+    }
+
+    /// Sets the thresholds.
+    pub(crate) fn set_thresholds(&self, thresholds: Thresholds) {
+        for (part, word) in Part::ALL.into_iter().zip(&self.thresholds) {
+            word.set(thresholds.get(part));
+        }
+        self.any.set(u64::from(thresholds.any()));
+    }
+
+    /// How deep a call may be; 0 is no limit.
+    #[inline]
+    pub(crate) fn max_depth(&self) -> u32 {
+        self.max_depth.get() as u32
+    }
+
+    /// Sets that.
+    pub(crate) fn set_max_depth(&self, depth: u32) {
+        self.max_depth.set(u64::from(depth));
+    }
+}
+
+/// Reads a depth, white space around it; nothing but white space is 0.
+pub(crate) fn parse_depth(text: &[u8]) -> Result<u32, InputError> {
+    let word = text.trim_ascii();
+    if word.is_empty() {
+        return Ok(0);
+    }
+    match number(word) {
+        Some(depth) if depth <= u64::from(u32::MAX) => Ok(depth as u32),
+        _ => Err(InputError::new(Fault::NotADepth, word, 0)),
+    }
+}
+
+/// Reads thresholds in us and puts them into `thresholds`: pairs of a part and a number, or a number
+/// alone, which is that of the total; 0 takes one away. Lines that begin with `#` are comments.
+/// Changes nothing if something is wrong.
+pub(crate) fn parse_thresholds(text: &[u8], thresholds: &mut Thresholds) -> Result<(), InputError> {
+    let mut new = *thresholds;
+    let mut part = None;
+    let mut last: &[u8] = &[];
+    let wrong = |word: &[u8]| InputError::new(Fault::NotAThreshold, word, 0);
+    let lines = text.split(|byte| *byte == b'\n');
+    for line in lines.filter(|line| !line.trim_ascii_start().starts_with(b"#")) {
+        for word in line
+            .split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty())
+        {
+            last = word;
+            let named = Part::ALL
+                .into_iter()
+                .find(|part| part.name().as_bytes() == word);
+            match (named, number(word).and_then(|us| us.checked_mul(1000))) {
+                (Some(named), _) if part.is_none() => part = Some(named),
+                (None, Some(ns)) => new.set(part.take().unwrap_or(Part::Total), ns),
+                _ => return Err(wrong(word)),
+            }
+        }
+    }
+    if part.is_some() {
+        return Err(wrong(last));
+    }
+    *thresholds = new;
+    Ok(())
+}
+
+/// A decimal number.
+fn number(word: &[u8]) -> Option<u64> {
+    if word.is_empty() {
+        return None;
+    }
+    word.iter().try_fold(0u64, |number, byte| {
+        let digit = byte.checked_sub(b'0').filter(|digit| *digit < 10)?;
+        number.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The profile: how long calls took, by function, and how long tasks ran and waited, added up in the
+//! kernel, so that nothing has to be recorded for it.
+
+pub(crate) mod show;
+pub(crate) mod spread;
+pub(crate) mod table;
+
+use kernel::{
+    prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+};
+
+use self::{
+    spread::Spread,
+    table::Table, //
+};
+
+use crate::{
+    fgraph::Graph,
+    ktrace::{
+        fgraph,
+        gate,
+        task::{
+            self,
+            Task, //
+        }, //
+    },
+    limits::Split,
+    name::Name,
+    watch::Watch,
+    word::Word, //
+};
+
+/// How many functions there is room for on each CPU.
+const FUNCTIONS: usize = 512;
+
+/// How many tasks.
+const TASKS: usize = 128;
+
+/// What is known of a function.
+#[derive(Default)]
+struct Function {
+    total: Spread,
+    run_ns: Word,
+    wait_ns: Word,
+    block_ns: Word,
+}
+
+/// What is known of a task.
+#[derive(Default)]
+struct Times {
+    run: Spread,
+    wait: Spread,
+    /// Its name when it was last heard of.
+    comm: Name,
+}
+
+/// The profile of one trace array.
+pub(crate) struct Profile {
+    functions: Table<Function>,
+    tasks: Table<Times>,
+}
+
+/// How many profiles are being written.
+static ACTIVE: Atomic<u32> = Atomic::new(0);
+
+/// As long as it lives, tasks' times are told to the profiles.
+pub(crate) struct Active(());
+
+impl Active {
+    pub(crate) fn new() -> Self {
+        ACTIVE.add(1, Relaxed);
+        Self(())
+    }
+}
+
+impl Drop for Active {
+    fn drop(&mut self) {
+        ACTIVE.fetch_sub(1, Relaxed);
+    }
+}
+
+impl Profile {
+    /// An empty one. May sleep.
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self {
+            functions: Table::new(FUNCTIONS)?,
+            tasks: Table::new(TASKS)?,
+        })
+    }
+
+    /// Adds a call. Any context, with preemption off.
+    pub(crate) fn add_call(&self, func: usize, split: &Split) {
+        self.functions.with(func as u64, |function| {
+            function.total.add(split.total);
+            function.run_ns.add(split.run);
+            if split.wait != 0 {
+                function.wait_ns.add(split.wait);
+            }
+            if split.block != 0 {
+                function.block_ns.add(split.block);
+            }
+        });
+    }
+
+    fn add_task(&self, task: Task<'_>, add: impl FnOnce(&Times)) {
+        self.tasks.with(task.pid() as u64, |times| {
+            times.comm.set(task.comm());
+            add(times);
+        });
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&self) {
+        let _ = self.functions.for_each(|_, function| {
+            function.total.clear();
+            function.run_ns.set(0);
+            function.wait_ns.set(0);
+            function.block_ns.set(0);
+            Ok(())
+        });
+        let _ = self.tasks.for_each(|_, task| {
+            task.run.clear();
+            task.wait.clear();
+            Ok(())
+        });
+        self.functions.clear_lost();
+        self.tasks.clear_lost();
+    }
+}
+
+/// Calls `add` with each profile of a trace array whose filter wants the task. For probes.
+fn for_each_of(task: Task<'_>, add: impl Fn(&Profile)) {
+    if ACTIVE.load(Relaxed) == 0 {
+        return;
+    }
+    let mask = task::mask_of::<Watch>(task, 0);
+    fgraph::for_each_hook::<Graph>(|tr, graph| {
+        if let Some(profile) = graph.profile().filter(|_| gate::wants(tr, mask)) {
+            add(profile);
+        }
+    });
+}
+
+/// A task has run so long. For probes.
+#[inline]
+pub(crate) fn task_ran(task: Task<'_>, ns: u64) {
+    for_each_of(task, |profile| {
+        profile.add_task(task, |times| times.run.add(ns))
+    });
+}
+
+/// A task has waited so long for a CPU. For probes.
+#[inline]
+pub(crate) fn task_waited(task: Task<'_>, ns: u64) {
+    for_each_of(task, |profile| {
+        profile.add_task(task, |times| times.wait.add(ns))
+    });
+}

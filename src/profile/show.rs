@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How the profile is shown: a line for each function, the most expensive first, and two for each
+//! task.
+
+use core::cmp::Reverse;
+
+use kernel::{
+    alloc::KVVec,
+    fmt,
+    prelude::*,
+    seq_file::SeqFile,
+    seq_print, //
+};
+
+use super::{
+    spread::Merged,
+    Profile, //
+};
+
+use crate::ktrace::{
+    task::Comm,
+    tracefs, //
+};
+
+/// What is shown of a function.
+struct Function {
+    func: u64,
+    total: Merged,
+    run_ns: u64,
+    wait_ns: u64,
+    block_ns: u64,
+}
+
+/// What is shown of a task.
+struct Times {
+    pid: u64,
+    comm: Comm,
+    run: Merged,
+    wait: Merged,
+}
+
+/// A time in us.
+struct Us(u64);
+
+impl fmt::Display for Us {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // As wide as asked for, all in all.
+        let width = f.width().unwrap_or(0).saturating_sub(4);
+        write!(f, "{:width$}.{:03}", self.0 / 1000, self.0 % 1000)
+    }
+}
+
+/// The end of a line: the shortest, the longest, quantiles.
+fn show_spread(out: &SeqFile, spread: &Merged) {
+    seq_print!(
+        out,
+        " {:12} {:12} {:12} {:12} {:12} {:12}",
+        Us(spread.min_ns()),
+        Us(spread.max_ns),
+        Us(spread.quantile_ns(500)),
+        Us(spread.quantile_ns(900)),
+        Us(spread.quantile_ns(990)),
+        Us(spread.quantile_ns(999))
+    );
+}
+
+const SPREAD: &str =
+    "         min          max          p50          p90          p99        p99.9";
+
+impl Profile {
+    fn merged_functions(&self) -> Result<KVVec<Function>> {
+        let mut all: KVVec<Function> = KVVec::new();
+        self.functions.for_each(|func, here| {
+            let at = match all.iter().position(|function| function.func == func) {
+                Some(at) => at,
+                None => {
+                    let function = Function {
+                        func,
+                        total: Merged::default(),
+                        run_ns: 0,
+                        wait_ns: 0,
+                        block_ns: 0,
+                    };
+                    all.push(function, GFP_KERNEL)?;
+                    all.len().wrapping_sub(1)
+                }
+            };
+            if let Some(function) = all.get_mut(at) {
+                function.total.merge(&here.total);
+                function.run_ns = function.run_ns.wrapping_add(here.run_ns.get());
+                function.wait_ns = function.wait_ns.wrapping_add(here.wait_ns.get());
+                function.block_ns = function.block_ns.wrapping_add(here.block_ns.get());
+            }
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    fn merged_tasks(&self) -> Result<KVVec<Times>> {
+        let mut all: KVVec<Times> = KVVec::new();
+        self.tasks.for_each(|pid, here| {
+            let at = match all.iter().position(|times| times.pid == pid) {
+                Some(at) => at,
+                None => {
+                    let times = Times {
+                        pid,
+                        comm: here.comm.get(),
+                        run: Merged::default(),
+                        wait: Merged::default(),
+                    };
+                    all.push(times, GFP_KERNEL)?;
+                    all.len().wrapping_sub(1)
+                }
+            };
+            if let Some(times) = all.get_mut(at) {
+                times.run.merge(&here.run);
+                times.wait.merge(&here.wait);
+            }
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// Prints it. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn show(&self, out: &SeqFile) -> Result {
+        let size = self.functions.size().saturating_add(self.tasks.size());
+        seq_print!(
+            out,
+            "# {} KiB; quantiles are off by 6.25 % at most\n",
+            size / 1024
+        );
+        seq_print!(
+            out,
+            "# found no room: {} calls, {} times of tasks\n",
+            self.functions.lost(),
+            self.tasks.lost()
+        );
+        let functions = self.merged_functions()?;
+        let mut order = KVVec::with_capacity(functions.len(), GFP_KERNEL)?;
+        for function in functions
+            .iter()
+            .filter(|function| function.total.count != 0)
+        {
+            order.push(function, GFP_KERNEL)?;
+        }
+        order.sort_unstable_by_key(|function| (Reverse(function.total.sum_ns), function.func));
+        seq_print!(
+            out,
+            "# calls        total          run         wait        block {SPREAD}  function\n"
+        );
+        for function in &order {
+            seq_print!(
+                out,
+                "{:7} {:12} {:12} {:12} {:12}",
+                function.total.count,
+                Us(function.total.sum_ns),
+                Us(function.run_ns),
+                Us(function.wait_ns),
+                Us(function.block_ns)
+            );
+            show_spread(out, &function.total);
+            seq_print!(out, "  ");
+            tracefs::write_symbol(out, function.func as usize);
+            seq_print!(out, "\n");
+        }
+        let tasks = self.merged_tasks()?;
+        let mut order = KVVec::with_capacity(tasks.len(), GFP_KERNEL)?;
+        for times in &tasks {
+            order.push(times, GFP_KERNEL)?;
+        }
+        order.sort_unstable_by_key(|times| times.pid);
+        seq_print!(out, "# times        total what {SPREAD}  task\n");
+        for times in &order {
+            for (what, spread) in [("run ", &times.run), ("wait", &times.wait)] {
+                if spread.count == 0 {
+                    continue;
+                }
+                seq_print!(out, "{:7} {:12} {what}", spread.count, Us(spread.sum_ns));
+                show_spread(out, spread);
+                seq_print!(out, "  ");
+                tracefs::write_bytes(out, times.comm.as_bytes());
+                seq_print!(out, "-{}\n", times.pid);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How times are spread: how many there were, their sum, the shortest, the longest, and a histogram
+//! that tells quantiles.
+//!
+//! The histogram has eight buckets for each power of two, so that what a quantile is told as is off
+//! by 1/16 of it at most. Times below 8 ns have a bucket each; those above 18 minutes share the last.
+
+use kernel::sync::atomic::{
+    Atomic,
+    Relaxed, //
+};
+
+/// Bits of a time that tell buckets of one power of two apart.
+const FINE_BITS: u32 = 3;
+const FINE: usize = 1 << FINE_BITS;
+/// Times from this power of two on share the last bucket.
+const MAX_BITS: u32 = 40;
+/// How many buckets there are.
+const BUCKETS: usize = FINE * (MAX_BITS - FINE_BITS + 1) as usize;
+
+/// The bucket of a time.
+fn bucket(ns: u64) -> usize {
+    if ns < FINE as u64 {
+        return ns as usize;
+    }
+    let octave = ns.ilog2().wrapping_sub(FINE_BITS);
+    let fine = (ns >> octave) as usize & (FINE - 1);
+    let index = (octave as usize + 1) * FINE + fine;
+    index.min(BUCKETS - 1)
+}
+
+/// The middle of a bucket.
+fn middle(bucket: usize) -> u64 {
+    if bucket < FINE {
+        return bucket as u64;
+    }
+    let octave = (bucket / FINE).wrapping_sub(1) as u32;
+    let first = ((FINE + bucket % FINE) as u64) << octave;
+    first + (1u64 << octave) / 2
+}
+
+/// Times that are being added up, by one CPU in whatever context.
+pub(crate) struct Spread {
+    count: Atomic<u64>,
+    sum_ns: Atomic<u64>,
+    /// One's complement, so that zero is more than everything.
+    min_ns: Atomic<u64>,
+    max_ns: Atomic<u64>,
+    buckets: [Atomic<u32>; BUCKETS],
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Self {
+            count: Atomic::new(0),
+            sum_ns: Atomic::new(0),
+            min_ns: Atomic::new(0),
+            max_ns: Atomic::new(0),
+            buckets: [const { Atomic::new(0) }; BUCKETS],
+        }
+    }
+}
+
+/// Makes `place` at least `value`.
+fn raise(place: &Atomic<u64>, value: u64) {
+    let mut old = place.load(Relaxed);
+    while old < value {
+        match place.cmpxchg(old, value, Relaxed) {
+            Ok(_) => return,
+            Err(now) => old = now,
+        }
+    }
+}
+
+impl Spread {
+    /// Adds a time. Any context.
+    pub(crate) fn add(&self, ns: u64) {
+        self.count.add(1, Relaxed);
+        self.sum_ns.add(ns, Relaxed);
+        raise(&self.min_ns, !ns);
+        raise(&self.max_ns, ns);
+        if let Some(bucket) = self.buckets.get(bucket(ns)) {
+            bucket.add(1, Relaxed);
+        }
+    }
+
+    /// Forgets all of them. What is added meanwhile may be forgotten in part.
+    pub(crate) fn clear(&self) {
+        self.count.store(0, Relaxed);
+        self.sum_ns.store(0, Relaxed);
+        self.min_ns.store(0, Relaxed);
+        self.max_ns.store(0, Relaxed);
+        for bucket in &self.buckets {
+            bucket.store(0, Relaxed);
+        }
+    }
+}
+
+/// The times of several CPUs, for a reader.
+pub(crate) struct Merged {
+    pub(crate) count: u64,
+    pub(crate) sum_ns: u64,
+    min_ns: u64,
+    pub(crate) max_ns: u64,
+    buckets: [u32; BUCKETS],
+}
+
+impl Default for Merged {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            sum_ns: 0,
+            min_ns: 0,
+            max_ns: 0,
+            buckets: [0; BUCKETS],
+        }
+    }
+}
+
+impl Merged {
+    /// Adds those of one CPU.
+    pub(crate) fn merge(&mut self, other: &Spread) {
+        self.count = self.count.wrapping_add(other.count.load(Relaxed));
+        self.sum_ns = self.sum_ns.wrapping_add(other.sum_ns.load(Relaxed));
+        self.min_ns = self.min_ns.max(other.min_ns.load(Relaxed));
+        self.max_ns = self.max_ns.max(other.max_ns.load(Relaxed));
+        for (to, from) in self.buckets.iter_mut().zip(&other.buckets) {
+            *to = to.saturating_add(from.load(Relaxed));
+        }
+    }
+
+    /// The shortest.
+    pub(crate) fn min_ns(&self) -> u64 {
+        match self.count {
+            0 => 0,
+            _ => !self.min_ns,
+        }
+    }
+
+    /// The time that so many in a thousand do not exceed.
+    pub(crate) fn quantile_ns(&self, per_mille: u32) -> u64 {
+        let all: u64 = self.buckets.iter().map(|n| u64::from(*n)).sum();
+        // The smallest number of times that are as many as asked for, at least one.
+        // That many buckets of 32 bits leave room for it.
+        let wanted = (all * u64::from(per_mille)).div_ceil(1000).max(1);
+        let mut seen = 0u64;
+        for (bucket, n) in self.buckets.iter().enumerate() {
+            seen += u64::from(*n);
+            if seen >= wanted {
+                return middle(bucket).clamp(self.min_ns(), self.max_ns.max(self.min_ns()));
+            }
+        }
+        self.max_ns
+    }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a trace array records and counts; and what happens when a traced function is called and
+//! nothing but that is recorded: a hot path. [`crate::fgraph`] is the other one.
+//!
+//! The task has passed the gate already. One record is written, in the kernel's own form, and what
+//! the options ask for.
+
+use kernel::{
+    prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+};
+
+use crate::{
+    ktrace::{
+        counters::Counters,
+        ftrace_ops::{
+            bind_function_hook,
+            Call,
+            FunctionHook, //
+        },
+        records,
+        trace_array::TraceArray, //
+    },
+    limits::Limits, //
+};
+
+/// Options of the tracer, as bits of its flags.
+pub(crate) mod option {
+    use kernel::str::CStr;
+
+    macro_rules! options {
+        ($($(#[$meta:meta])* $name:ident = $text:literal, $default:literal;)*) => {
+            options! { @bits 0; $($(#[$meta])* $name;)* }
+
+            /// Their names below `options/`, in the order of the bits.
+            pub(crate) const NAMES: &[&CStr] = &[$($text),*];
+
+            /// Those that are on by default.
+            pub(crate) const DEFAULT: u32 = $(($name * $default))|*;
+        };
+        (@bits $bit:expr;) => {};
+        (@bits $bit:expr; $(#[$meta:meta])* $name:ident; $($rest:tt)*) => {
+            $(#[$meta])*
+            pub(crate) const $name: u32 = 1 << $bit;
+            options! { @bits $bit + 1; $($rest)* }
+        };
+    }
+
+    options! {
+        /// The arguments of each call.
+        ARGS = c"ferro-args", 0;
+        /// A stack trace with each call, where only entries are recorded.
+        STACKTRACE = c"ferro-stacktrace", 0;
+        /// Calls and returns, not entries alone.
+        GRAPH = c"ferro-graph", 1;
+        /// Where the time of calls went that lost the CPU.
+        TIMES = c"ferro-times", 1;
+        /// A record of the beginning of every call, for readers that know function_graph's pairs.
+        ENTRIES = c"ferro-entries", 0;
+        /// How long calls and tasks took is added up in `ferrotrace/profile`, and calls not recorded.
+        PROFILE = c"ferro-profile", 0;
+        /// What functions return.
+        RETVAL = c"ferro-retval", 0;
+        /// The same in hexadecimal.
+        RETVAL_HEX = c"ferro-retval-hex", 0;
+        /// Where functions return to.
+        RETADDR = c"ferro-retaddr", 0;
+        /// Calls from hardware interrupts.
+        IRQS = c"ferro-irqs", 1;
+        /// Columns and comments of the output.
+        CPU = c"ferro-cpu", 1;
+        OVERHEAD = c"ferro-overhead", 1;
+        PROC = c"ferro-proc", 0;
+        DURATION = c"ferro-duration", 1;
+        ABSTIME = c"ferro-abstime", 0;
+        RELTIME = c"ferro-reltime", 0;
+        TAIL = c"ferro-tail", 0;
+        OVERRUN = c"ferro-overrun", 0;
+    }
+}
+
+/// What is counted.
+#[derive(Clone, Copy)]
+pub(crate) enum Count {
+    /// Function entries that were recorded.
+    Functions,
+    /// Stack traces that were recorded.
+    Stacks,
+    /// Beginnings of calls that were recorded.
+    Entries,
+    /// Returns that were recorded.
+    Returns,
+    /// Records of where a call's time went.
+    Times,
+    /// Records that found no room in the ring buffer.
+    NoRoom,
+    /// Calls that came out of the recording of another one.
+    Recursion,
+    /// Stack traces that were cut off, being too deep.
+    StackCut,
+    /// Calls that found the shadow stack full.
+    StackFull,
+}
+
+const COUNTS: usize = Count::StackFull as usize + 1;
+
+/// The recording state of one trace array.
+pub(crate) struct Recorder {
+    flags: Atomic<u32>,
+    limits: Limits,
+    counters: Counters<COUNTS>,
+}
+
+bind_function_hook!(Recorder);
+
+impl Recorder {
+    /// May sleep.
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self {
+            flags: Atomic::new(0),
+            limits: Limits::default(),
+            counters: Counters::new()?,
+        })
+    }
+
+    /// Sets the options.
+    pub(crate) fn set_flags(&self, flags: u32) {
+        self.flags.store(flags, Relaxed);
+    }
+
+    /// The options.
+    #[inline]
+    pub(crate) fn flags(&self) -> u32 {
+        self.flags.load(Relaxed)
+    }
+
+    /// What calls have to be like.
+    #[inline]
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// A counter's value.
+    pub(crate) fn count(&self, what: Count) -> u64 {
+        self.counters.sum(what as usize)
+    }
+
+    /// Counts one. Any context.
+    #[inline]
+    pub(crate) fn add(&self, what: Count) {
+        self.counters.inc(what as usize);
+    }
+
+    /// Counts several.
+    pub(crate) fn add_n(&self, what: Count, n: u64) {
+        self.counters.add(what as usize, n);
+    }
+
+    /// A record for `tr` was not written: counts it, if it was meant to be.
+    #[cold]
+    pub(crate) fn not_written(&self, tr: &TraceArray) {
+        if records::is_recording(tr) {
+            self.add(Count::NoRoom);
+        }
+    }
+
+    #[cold]
+    fn stack(&self, call: &Call<'_>, context: u32) {
+        match records::stack(call, context) {
+            Ok(cut) => {
+                self.add(Count::Stacks);
+                if cut {
+                    self.add(Count::StackCut);
+                }
+            }
+            Err(records::NotWritten) => self.not_written(call.tr()),
+        }
+    }
+}
+
+impl FunctionHook for Recorder {
+    #[inline]
+    fn called(&self, call: &Call<'_>) {
+        let flags = self.flags();
+        let context = call.context();
+        match records::function(call, context, flags & option::ARGS != 0) {
+            Ok(()) => self.add(Count::Functions),
+            Err(records::NotWritten) => return self.not_written(call.tr()),
+        }
+        if flags & option::STACKTRACE != 0 {
+            self.stack(call, context);
+        }
+    }
+
+    #[cold]
+    fn recursed(&self) {
+        self.add(Count::Recursion);
+    }
+}

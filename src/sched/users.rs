@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Accounts are kept while somebody listens to an event that is made of them.
+
+use kernel::prelude::*;
+
+use crate::{
+    arrays::STATE,
+    ktrace::event::users::{
+        bind_event_users,
+        EventUsers, //
+    }, //
+};
+
+/// Who listens to the events in `events/ferrotrace/`.
+pub(crate) struct Users;
+
+bind_event_users!(Users);
+
+impl EventUsers for Users {
+    fn changed(any: bool) {
+        // Before the module is there, [`Counting`](crate::ktrace::event::users::Counting) is not,
+        // and will ask again.
+        if let Some(state) = STATE.lock().as_mut() {
+            if let Err(error) = state.set_listened(any) {
+                pr_err!("cannot watch the scheduler: {:?}\n", error);
+            }
+        }
+    }
+}

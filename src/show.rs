@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How the call graph is shown: as the kernel's function graph tracer shows it, and with where the
+//! time of a call went, on its line.
+//!
+//! ```text
+//! # CPU  DURATION                  FUNCTION CALLS
+//! # |     |   |                     |   |   |   |
+//!  1) + 24.377 us   |  vfs_readlink();
+//!  1)               |  hrtimer_nanosleep() {
+//!  1) * 20236.83 us |    do_nanosleep(); /* run=154.723 wait=9.414 block=20072.700 us ... */
+//!  1) * 20403.77 us |  } /* run=321.662 wait=9.414 block=20072.700 us ... */
+//! ```
+//!
+//! A line may have to be printed twice, if there was no room for it: what is kept of the lines
+//! before changes only with one that was whole.
+
+use core::fmt::Write;
+
+use crate::{
+    events::{
+        self,
+        CONTEXTS, //
+    },
+    ktrace::{
+        event::format::Names,
+        ftrace_ops::MAX_ARGS,
+        iter::{
+            is_irq_entry,
+            Entry,
+            Kind,
+            Line,
+            Printed, //
+        },
+        records::{
+            GraphEntry,
+            GraphReturn, //
+        },
+        sched::STATE_NAMES,
+        seq::{
+            self,
+            Seq, //
+        },
+        task::Comm, //
+    },
+    recorder::option, //
+};
+
+/// Calls that are nested deeper than this are shown without a look at whether they match, as the
+/// kernel does it (`FTRACE_RETFUNC_DEPTH`).
+const MAX_DEPTH: usize = 50;
+
+/// Spaces for each level.
+const INDENT: usize = 2;
+
+/// What is kept of the lines of one CPU.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading {
+    /// The task of the last line.
+    pid: Option<i32>,
+    /// How deep comments stand.
+    depth: i32,
+    /// The depth of an interrupt that is left out with all that it calls.
+    hidden: Option<i32>,
+    /// The functions whose beginning was shown, by their depth.
+    open: [usize; MAX_DEPTH],
+    /// Where the time of the next return went.
+    times: Option<Times>,
+    /// A beginning that was taken out of the buffer but did not fit.
+    pending: Option<Pending>,
+}
+
+/// See [`Reading::pending`].
+#[derive(Clone, Copy)]
+struct Pending {
+    entry: Entry,
+    pid: i32,
+    times: Option<Times>,
+}
+
+/// Where the time of a call went, as it was recorded.
+type Times = events::funcgraph_times::Read;
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self {
+            pid: None,
+            depth: 0,
+            hidden: None,
+            open: [0; MAX_DEPTH],
+            times: None,
+            pending: None,
+        }
+    }
+}
+
+impl Reading {
+    /// Notes that the beginning of a call was shown, or its end.
+    fn set_open(&mut self, call: &GraphEntry, open: bool) {
+        if let Some(place) = usize::try_from(call.depth)
+            .ok()
+            .and_then(|depth| self.open.get_mut(depth))
+        {
+            *place = if open { call.func } else { 0 };
+        }
+    }
+
+    /// Whether the beginning of this very call was the last that was shown at its depth; true for
+    /// one that is too deep to know.
+    fn is_open(&self, call: &GraphEntry) -> bool {
+        usize::try_from(call.depth)
+            .ok()
+            .and_then(|depth| self.open.get(depth))
+            .is_none_or(|func| *func == call.func)
+    }
+
+    /// Whether a beginning is left out, being that of an interrupt or within one.
+    fn hides_entry(&mut self, options: u32, call: &GraphEntry) -> bool {
+        if options & option::IRQS != 0 {
+            return false;
+        }
+        if self.hidden.is_none() && is_irq_entry(call.func) {
+            self.hidden = Some(call.depth);
+        }
+        self.hidden.is_some()
+    }
+
+    /// Whether an end is.
+    fn hides_return(&mut self, options: u32, call: &GraphEntry) -> bool {
+        if options & option::IRQS != 0 {
+            return false;
+        }
+        let Some(depth) = self.hidden else {
+            // One that called nothing has no beginning.
+            return is_irq_entry(call.func);
+        };
+        if depth >= call.depth {
+            self.hidden = None;
+        }
+        true
+    }
+}
+
+/// Prints a record.
+pub(crate) fn print(line: &mut Line<'_>, reading: Option<&mut Reading>) -> Printed {
+    let options = line.options();
+    if options & option::GRAPH == 0 {
+        return Printed::Unhandled;
+    }
+    let mut nothing = Reading::default();
+    let known = reading.is_some();
+    let reading = reading.unwrap_or(&mut nothing);
+    let mut next = *reading;
+    let mut page = Page {
+        line,
+        options,
+        reading: &mut next,
+        known,
+        ago_ns: 0,
+    };
+    let printed = page.print();
+    match printed {
+        Printed::Unhandled => {}
+        _ if page.line.seq().is_whole() => *reading = next,
+        // What was taken out of the buffer has to be kept nevertheless.
+        Printed::Kept | Printed::Done if next.pending.is_some() => {
+            reading.pending = next.pending;
+            return Printed::Partial;
+        }
+        _ => return Printed::Partial,
+    }
+    printed
+}
+
+/// A line that is being printed.
+struct Page<'a, 'b> {
+    line: &'a mut Line<'b>,
+    options: u32,
+    reading: &'a mut Reading,
+    /// Whether anything is kept from line to line.
+    known: bool,
+    /// How long before the record that was which is shown.
+    ago_ns: u64,
+}
+
+impl Page<'_, '_> {
+    fn has(&self, option: u32) -> bool {
+        self.options & option != 0
+    }
+
+    fn seq(&mut self) -> Seq<'_> {
+        self.line.seq()
+    }
+
+    fn print(&mut self) -> Printed {
+        if let Some(times) = events::funcgraph_times::read(&self.line.record()) {
+            // It stands on the line of its call, which comes next.
+            self.reading.times = Some(times);
+            return Printed::Done;
+        }
+        let kind = self.line.kind();
+        if let Some(pending) = self.reading.pending.take() {
+            return self.finish_pending(&pending, &kind);
+        }
+        match kind {
+            Kind::GraphEntry(entry) => self.entry(&entry),
+            Kind::GraphReturn(ret) => self.ret(&ret),
+            Kind::Plain => Printed::Unhandled,
+            Kind::Other => self.comment(),
+        }
+    }
+
+    /// Shows a beginning that did not fit before. The record at hand is the next one.
+    fn finish_pending(&mut self, pending: &Pending, kind: &Kind) -> Printed {
+        let Pending { entry, pid, times } = pending;
+        self.ago_ns = entry.late_ns;
+        self.prologue(Some((entry.call.func, true)));
+        if let Kind::GraphReturn(ret) = kind {
+            let same = ret.call.func == entry.call.func && ret.call.depth == entry.call.depth;
+            if same && *pid == self.line.pid() {
+                self.leaf(entry, ret, times.as_ref());
+                return Printed::Done;
+            }
+        }
+        self.reading.times = *times;
+        self.nested(entry);
+        Printed::Kept
+    }
+
+    fn entry(&mut self, entry: &Entry) -> Printed {
+        if self.reading.hides_entry(self.options, &entry.call) {
+            return Printed::Done;
+        }
+        self.ago_ns = entry.late_ns;
+        self.prologue(Some((entry.call.func, true)));
+        let pid = self.line.pid();
+        let mut times = None;
+        let next = self.line.next(&entry.call, |record| {
+            let read = events::funcgraph_times::read(record);
+            let is_times = read.is_some();
+            times = read.or(times);
+            is_times
+        });
+        match next.ret {
+            Some(ret) => {
+                self.leaf(entry, &ret, times.as_ref());
+                // Gone past only when it is printed, and by a pipe afterwards.
+                if !next.taken && self.seq().is_whole() {
+                    self.line.skip_next();
+                }
+            }
+            None => {
+                self.reading.times = times;
+                self.nested(entry);
+            }
+        }
+        if !next.taken {
+            return Printed::Done;
+        }
+        if !self.seq().is_whole() {
+            self.reading.pending = Some(Pending {
+                entry: *entry,
+                pid,
+                times,
+            });
+        }
+        match next.ret {
+            // The return is what is taken next.
+            Some(_) => Printed::Done,
+            None => Printed::Kept,
+        }
+    }
+
+    /// A call with its return, where the return follows at once.
+    fn leaf(&mut self, entry: &Entry, ret: &GraphReturn, times: Option<&Times>) {
+        self.reading.depth = entry.call.depth.wrapping_sub(1);
+        self.reading.set_open(&entry.call, false);
+        self.duration(ret);
+        self.indent(entry.call.depth);
+        self.seq().symbol(entry.call.func);
+        self.arguments(entry);
+        self.seq().text(";");
+        self.remarks(ret, return_address(entry), None, times);
+        self.seq().text("\n");
+        self.irq(ret.call.func, false);
+    }
+
+    /// The beginning of a call that calls others.
+    fn nested(&mut self, entry: &Entry) {
+        self.reading.depth = entry.call.depth;
+        self.reading.set_open(&entry.call, true);
+        self.no_duration();
+        self.indent(entry.call.depth);
+        self.seq().symbol(entry.call.func);
+        self.arguments(entry);
+        self.seq().text(" {");
+        if let Some(address) = return_address(entry) {
+            self.seq().text(" /* <-");
+            self.seq().symbol_offset(address);
+            self.seq().text(" */");
+        }
+        self.seq().text("\n");
+    }
+
+    fn ret(&mut self, ret: &GraphReturn) -> Printed {
+        let times = self.reading.times.take();
+        if self.reading.hides_return(self.options, &ret.call) {
+            return Printed::Done;
+        }
+        let times =
+            times.filter(|times| times.func.0 == ret.call.func && times.depth == ret.call.depth);
+        self.reading.depth = ret.call.depth.wrapping_sub(1);
+        let name = if !ret.closes {
+            // It called nothing, or nothing that was recorded. The line is about its beginning.
+            self.ago_ns = ret.rettime_ns.wrapping_sub(ret.calltime_ns);
+            self.prologue(Some((ret.call.func, true)));
+            self.duration(ret);
+            self.indent(ret.call.depth);
+            self.seq().symbol(ret.call.func);
+            self.seq().text("();");
+            None
+        } else {
+            let matches = self.known && self.reading.is_open(&ret.call);
+            self.prologue(None);
+            self.duration(ret);
+            self.indent(ret.call.depth);
+            self.seq().text("}");
+            let named = !matches || self.has(option::TAIL) || self.has(option::RETVAL);
+            named.then_some(ret.call.func)
+        };
+        self.reading.set_open(&ret.call, false);
+        self.remarks(ret, None, name, times.as_ref());
+        self.seq().text("\n");
+        if ret.closes && self.has(option::OVERRUN) {
+            let _ = writeln!(self.seq(), " (Overruns: {})", ret.overrun);
+        }
+        self.ago_ns = 0;
+        self.irq(ret.call.func, false);
+        Printed::Done
+    }
+
+    /// A record of another kind, where it belongs between the calls.
+    fn comment(&mut self) -> Printed {
+        self.prologue(None);
+        self.no_duration();
+        if self.reading.depth > 0 {
+            self.indent(self.reading.depth.wrapping_add(1));
+        }
+        self.seq().text("/* ");
+        match self.line.text() {
+            Printed::Done => {}
+            other => return other,
+        }
+        self.line.strip_newline();
+        self.seq().text(" */\n");
+        Printed::Done
+    }
+
+    fn arguments(&mut self, entry: &Entry) {
+        match entry.words.first_chunk::<MAX_ARGS>() {
+            Some(args) if entry.nr_words >= MAX_ARGS => self.seq().arguments(entry.call.func, args),
+            _ => self.seq().text("()"),
+        }
+    }
+
+    /// What is told of a call behind it.
+    fn remarks(
+        &mut self,
+        ret: &GraphReturn,
+        address: Option<usize>,
+        name: Option<usize>,
+        times: Option<&Times>,
+    ) {
+        let value = ret.value.filter(|_| self.has(option::RETVAL));
+        if value.is_none() && address.is_none() && name.is_none() && times.is_none() {
+            return;
+        }
+        let hexadecimal = self.has(option::RETVAL_HEX);
+        let mut seq = self.seq();
+        seq.text(" /*");
+        if let Some(name) = name {
+            seq.text(" ");
+            seq.symbol(name);
+        }
+        if let Some(address) = address {
+            seq.text(" <-");
+            seq.symbol_offset(address);
+        }
+        if let Some(value) = value {
+            let _ = match as_error(value).filter(|_| !hexadecimal) {
+                Some(error) => write!(seq, " ret={error}"),
+                None => write!(seq, " ret={value:#x}"),
+            };
+        }
+        if let Some(times) = times {
+            write_times(&mut seq, times);
+        }
+        seq.text(" */");
+    }
+
+    /// What stands before the columns: the task, if it is another, and an interrupt's beginning; and
+    /// the first columns.
+    fn prologue(&mut self, call: Option<(usize, bool)>) {
+        self.task();
+        if let Some((func, begins)) = call {
+            self.irq(func, begins);
+        }
+        self.columns();
+    }
+
+    /// Says that the lines of this CPU are about another task from here on.
+    fn task(&mut self) {
+        let pid = self.line.pid();
+        let before = self.reading.pid.replace(pid);
+        let Some(before) = before.filter(|before| *before != pid) else {
+            return;
+        };
+        if !self.known {
+            return;
+        }
+        self.seq()
+            .text(" ------------------------------------------\n");
+        self.cpu();
+        self.proc(before);
+        self.seq().text(" => ");
+        self.proc(pid);
+        self.seq()
+            .text("\n ------------------------------------------\n\n");
+    }
+
+    fn cpu(&mut self) {
+        let width = digits(kernel::cpu::nr_cpu_ids().saturating_sub(1));
+        let cpu = self.line.cpu();
+        let _ = write!(self.seq(), " {cpu:width$}) ");
+    }
+
+    fn proc(&mut self, pid: i32) {
+        /// How much of a name is shown.
+        const NAME: usize = 7;
+        /// How wide name and id are together.
+        const WIDTH: usize = 14;
+        let comm = seq::comm_of(pid);
+        let name = comm.as_bytes();
+        let name = name.get(..NAME).unwrap_or(name);
+        let sign = usize::from(pid < 0);
+        let len = name.len() + 1 + sign + digits(pid.unsigned_abs());
+        let spaces = WIDTH.saturating_sub(len);
+        let mut seq = self.seq();
+        seq.spaces(spaces / 2);
+        seq.bytes(name);
+        let _ = write!(seq, "-{pid}");
+        seq.spaces(spaces - spaces / 2);
+    }
+
+    /// The columns before the duration.
+    fn columns(&mut self) {
+        if !self.line.has_context() {
+            return;
+        }
+        let time = self.line.time();
+        let time = match self.line.is_time_in_ns() {
+            true => time.saturating_sub(self.ago_ns),
+            false => time,
+        };
+        if self.has(option::ABSTIME) {
+            let us = time / 1000;
+            let _ = write!(self.seq(), "{:5}.{:06} |  ", us / 1_000_000, us % 1_000_000);
+        }
+        if self.has(option::RELTIME) {
+            let us = time.saturating_sub(self.line.start_time()) / 1000;
+            let _ = write!(self.seq(), "{us:9} us |  ");
+        }
+        if self.has(option::CPU) {
+            self.cpu();
+        }
+        if self.has(option::PROC) {
+            let pid = self.line.pid();
+            self.proc(pid);
+            self.seq().text(" | ");
+        }
+        if self.line.is_latency_format() {
+            self.seq().text(" ");
+            self.line.latency();
+            self.seq().text(" | ");
+        }
+    }
+
+    /// A line of its own where an interrupt begins or ends.
+    fn irq(&mut self, func: usize, begins: bool) {
+        if !is_irq_entry(func) {
+            return;
+        }
+        self.columns();
+        let shown = self.shows_duration();
+        if shown {
+            self.seq().text("  ");
+        }
+        self.seq()
+            .text(if begins { "==========>" } else { "<==========" });
+        if shown {
+            self.seq().text(" |");
+        }
+        self.seq().text("\n");
+    }
+
+    fn shows_duration(&self) -> bool {
+        self.has(option::DURATION) && self.line.has_context()
+    }
+
+    fn duration(&mut self, ret: &GraphReturn) {
+        if !self.shows_duration() {
+            return;
+        }
+        let ns = ret.rettime_ns.wrapping_sub(ret.calltime_ns);
+        let mark = match self.has(option::OVERHEAD) {
+            true => seq::mark(ns),
+            false => ' ',
+        };
+        let mut seq = self.seq();
+        let _ = write!(seq, "{mark} ");
+        seq.duration(ns);
+        seq.text("|  ");
+    }
+
+    fn no_duration(&mut self) {
+        if self.shows_duration() {
+            self.seq().text("              |  ");
+        }
+    }
+
+    fn indent(&mut self, depth: i32) {
+        let spaces = (depth.max(0) as usize).wrapping_mul(INDENT);
+        self.seq().spaces(spaces);
+    }
+}
+
+/// Where a call returns to, if that was recorded.
+fn return_address(entry: &Entry) -> Option<usize> {
+    match entry.nr_words {
+        1 => entry.words.first().copied(),
+        n if n > MAX_ARGS => entry.words.get(MAX_ARGS).copied(),
+        _ => None,
+    }
+}
+
+/// A value as the error number that it may be: one of 32 bits too, from a function that returns an
+/// `int`.
+fn as_error(value: usize) -> Option<i64> {
+    const MAX_ERRNO: i64 = 4095;
+    let is_int = value >> 32 == 0;
+    let number = match is_int {
+        true => i64::from(value as u32 as i32),
+        false => value as i64,
+    };
+    (-MAX_ERRNO..0).contains(&number).then_some(number)
+}
+
+fn digits(number: u32) -> usize {
+    number.checked_ilog10().unwrap_or(0) as usize + 1
+}
+
+fn name_of(value: u64, names: Names) -> &'static str {
+    let name = names.iter().find(|(number, _)| *number == value);
+    name.and_then(|(_, name)| name.to_str().ok()).unwrap_or("?")
+}
+
+/// Where the time of a call went, in us.
+fn write_times(seq: &mut Seq<'_>, times: &Times) {
+    for (name, ns) in [
+        (" run=", times.run_ns),
+        (" wait=", times.wait_ns),
+        (" block=", times.block_ns),
+    ] {
+        let _ = write!(seq, "{name}{}.{:03}", ns / 1000, ns % 1000);
+    }
+    let _ = write!(seq, " us switches={}", times.switches);
+    if times.block_ns == 0 {
+        return;
+    }
+    let _ = write!(
+        seq,
+        " state={}",
+        name_of(u64::from(times.state), STATE_NAMES)
+    );
+    if times.caller.0 != 0 {
+        seq.text(" in ");
+        seq.symbol(times.caller.0);
+    }
+    seq.text(" by ");
+    seq.bytes(Comm::new(&times.waker_comm).as_bytes());
+    let _ = write!(seq, "-{}", times.waker_pid.0);
+    if times.waker_context != 0 {
+        let _ = write!(
+            seq,
+            "/{}",
+            name_of(u64::from(times.waker_context), CONTEXTS)
+        );
+    }
+}

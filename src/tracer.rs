@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The tracer `ferrotrace` in `available_tracers`.
+
+use kernel::{
+    prelude::*,
+    str::CStr, //
+};
+
+use crate::{
+    arrays::STATE,
+    ktrace::{
+        iter::{
+            Line,
+            Printed, //
+        },
+        trace_array::TraceArray,
+        tracer::{
+            bind_tracer,
+            Columns,
+            Head,
+            Tracer, //
+        },
+    },
+    recorder::option,
+    show::{
+        self,
+        Reading, //
+    }, //
+};
+
+/// The tracer.
+pub(crate) struct Ferrotrace;
+
+bind_tracer!(Ferrotrace);
+
+impl Tracer for Ferrotrace {
+    const NAME: &'static CStr = c"ferrotrace";
+
+    const OPTIONS: &'static [&'static CStr] = option::NAMES;
+
+    const DEFAULT_OPTIONS: u32 = option::DEFAULT;
+
+    type Reading = Reading;
+
+    fn print(line: &mut Line<'_>, reading: Option<&mut Reading>) -> Printed {
+        show::print(line, reading)
+    }
+
+    fn head(options: u32) -> Head {
+        let has = |bit| options & bit != 0;
+        match has(option::GRAPH) {
+            false => Head::Default,
+            true => Head::Graph(Columns {
+                cpu: has(option::CPU),
+                proc: has(option::PROC),
+                duration: has(option::DURATION),
+                abstime: has(option::ABSTIME),
+                reltime: has(option::RELTIME),
+            }),
+        }
+    }
+
+    fn init(tr: &TraceArray, flags: u32) -> Result {
+        STATE.lock().as_mut().ok_or(ENODEV)?.start(tr, flags)
+    }
+
+    fn reset(tr: &TraceArray) {
+        if let Some(state) = STATE.lock().as_mut() {
+            state.stop(tr);
+        }
+    }
+
+    fn set_options(tr: &TraceArray, flags: u32) -> Result {
+        match STATE.lock().as_mut() {
+            Some(state) => state.set_options(tr, flags),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Numbers that are read while they change.
+
+use kernel::sync::atomic::{
+    Atomic,
+    Relaxed, //
+};
+
+/// A number.
+pub(crate) struct Word(Atomic<u64>);
+
+impl Default for Word {
+    fn default() -> Self {
+        Self(Atomic::new(0))
+    }
+}
+
+impl Word {
+    /// What it is.
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    /// Another one.
+    #[inline]
+    pub(crate) fn set(&self, value: u64) {
+        self.0.store(value, Relaxed);
+    }
+
+    /// Sets it unless somebody has.
+    pub(crate) fn set_first(&self, value: u64) {
+        let _ = self.0.cmpxchg(0, value, Relaxed);
+    }
+
+    /// So much more.
+    #[inline]
+    pub(crate) fn add(&self, value: u64) {
+        self.0.add(value, Relaxed);
+    }
+
+    /// The same where nobody else adds at the same time, an interrupt neither.
+    #[inline]
+    pub(crate) fn add_alone(&self, value: u64) {
+        self.set(self.get().wrapping_add(value));
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#[path = "../../src/ktrace/mod.rs"]
+pub mod ktrace;
+
+/// For the kernel crate's messages.
+const __LOG_PREFIX: &[u8] = b"compile_fail\0";
+
+mod events {
+    use crate::ktrace::event::{
+        field::Str,
+        trace_event, //
+    };
+
+    trace_event! {
+        system sample;
+
+        /// A field is printed that there is not.
+        pub event thing(number: u32);
+
+        record {
+            number: u32 = number,
+            text: Str = b"two",
+        }
+
+        print "{} {}",
+            nunber, //~ no field `nunber`
+            text;
+    }
+}

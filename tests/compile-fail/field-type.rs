@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#[path = "../../src/ktrace/mod.rs"]
+pub mod ktrace;
+
+/// For the kernel crate's messages.
+const __LOG_PREFIX: &[u8] = b"compile_fail\0";
+
+mod events {
+    use crate::ktrace::event::{
+        field::Str,
+        trace_event, //
+    };
+
+    trace_event! {
+        system sample;
+
+        /// A string is assigned to a number.
+        pub event thing(number: u32);
+
+        record {
+            number: u32 = b"one", //~ mismatched types
+            text: Str = b"two",
+        }
+
+        print "{} {}", number, text;
+    }
+}

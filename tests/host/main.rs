@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tests on the host of what needs no kernel: the policy (`src/filter/`, `src/limits.rs`,
+//! `src/profile/spread.rs`, `src/sched/stamp.rs`), and the text of trace events (`src/ktrace/event/`). `run` builds and runs
+//! them.
+
+// Not all of what follows is needed here.
+#[allow(dead_code)]
+#[path = "../../src/filter/mod.rs"]
+mod filter;
+
+#[allow(dead_code)]
+#[path = "../../src/limits.rs"]
+mod limits;
+
+#[allow(dead_code)]
+#[path = "../../src/profile/spread.rs"]
+mod spreads;
+
+#[allow(dead_code)]
+#[path = "../../src/sched/stamp.rs"]
+mod stamps;
+
+#[allow(dead_code)]
+#[path = "../../src/word.rs"]
+mod word;
+
+#[allow(dead_code)]
+mod event;
+mod format;
+mod glob;
+mod ids;
+mod input;
+mod list;
+mod random;
+mod spread;
+mod stamp;
+mod threshold;
+mod tokens;
+mod verdict;

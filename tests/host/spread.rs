@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How times are spread, against a plain reading of the same times.
+
+use crate::{
+    random::Random,
+    spreads::{
+        Merged,
+        Spread, //
+    }, //
+};
+
+/// The time that so many in a thousand do not exceed.
+fn exact(sorted: &[u64], per_mille: u64) -> u64 {
+    let wanted = (sorted.len() as u64 * per_mille).div_ceil(1000).max(1);
+    sorted[wanted as usize - 1]
+}
+
+fn check(times: &mut [u64]) {
+    let (here, there) = (Spread::default(), Spread::default());
+    for (i, ns) in times.iter().enumerate() {
+        if i % 3 == 0 { &here } else { &there }.add(*ns);
+    }
+    let mut merged = Merged::default();
+    merged.merge(&here);
+    merged.merge(&there);
+    times.sort_unstable();
+    assert_eq!(merged.count, times.len() as u64);
+    assert_eq!(merged.sum_ns, times.iter().sum::<u64>());
+    assert_eq!(merged.min_ns(), times[0]);
+    assert_eq!(merged.max_ns, times[times.len() - 1]);
+    for per_mille in [1, 500, 900, 990, 999, 1000] {
+        let told = merged.quantile_ns(per_mille);
+        let true_one = exact(times, u64::from(per_mille));
+        let off = told.abs_diff(true_one);
+        assert!(off <= true_one / 16, "{told} instead of {true_one}");
+    }
+}
+
+#[test]
+fn quantiles_are_as_exact_as_is_told() {
+    let mut random = Random::new(11);
+    for _ in 0..500 {
+        let n = 1 + random.below(300);
+        let bits = 1 + random.below(39);
+        let mut times: Vec<u64> = (0..n)
+            .map(|_| {
+                let bits = 1 + random.below(bits);
+                random.below(1 << bits) as u64
+            })
+            .collect();
+        check(&mut times);
+    }
+}
+
+#[test]
+fn every_power_of_two_and_its_neighbours() {
+    for bit in 0..40 {
+        for ns in [(1u64 << bit) - 1, 1 << bit, (1 << bit) + 1] {
+            check(&mut [ns]);
+            check(&mut [ns, 2 * ns, ns]);
+        }
+    }
+}
+
+#[test]
+fn nothing_and_enormous_times() {
+    let merged = Merged::default();
+    assert_eq!(merged.min_ns(), 0);
+    assert_eq!(merged.quantile_ns(500), 0);
+    let spread = Spread::default();
+    spread.add(u64::MAX);
+    spread.add(0);
+    let mut merged = Merged::default();
+    merged.merge(&spread);
+    assert_eq!((merged.min_ns(), merged.max_ns), (0, u64::MAX));
+    assert_eq!(merged.quantile_ns(500), 0);
+    // They share the last bucket, which is told as what it begins with.
+    assert!(merged.quantile_ns(1000) >= 1 << 39);
+    spread.clear();
+    let mut merged = Merged::default();
+    merged.merge(&spread);
+    assert_eq!((merged.count, merged.min_ns(), merged.max_ns), (0, 0, 0));
+}

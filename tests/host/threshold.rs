@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How deep calls may be, and how long they have to take.
+
+use crate::{
+    filter::error::Fault,
+    limits::{
+        parse_depth,
+        parse_thresholds,
+        Limits,
+        Part,
+        Split,
+        Thresholds, //
+    },
+    random::Random, //
+};
+
+fn parsed(text: &str) -> Result<Thresholds, Fault> {
+    let mut thresholds = Thresholds::default();
+    let result = parse_thresholds(text.as_bytes(), &mut thresholds);
+    result.map(|()| thresholds).map_err(|error| error.fault())
+}
+
+fn all_of(thresholds: &Thresholds) -> [u64; 4] {
+    Part::ALL.map(|part| thresholds.get(part))
+}
+
+#[test]
+fn thresholds_are_in_us_and_of_the_total_unless_named() {
+    for (text, expected) in [
+        ("", [0, 0, 0, 0]),
+        (" \n\t", [0, 0, 0, 0]),
+        ("5", [5000, 0, 0, 0]),
+        ("total 5", [5000, 0, 0, 0]),
+        ("run 1 wait 2 block 3", [0, 1000, 2000, 3000]),
+        ("block 3\nwait\n2\n", [0, 0, 2000, 3000]),
+        ("wait 2 wait 0", [0, 0, 0, 0]),
+        ("# run 5\nrun 6\n  # 7\n", [0, 6000, 0, 0]),
+        ("18446744073709551", [18446744073709551000, 0, 0, 0]),
+    ] {
+        assert_eq!(all_of(&parsed(text).unwrap()), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_bad_threshold_changes_nothing_and_is_named() {
+    for (text, word) in [
+        ("x", "x"),
+        ("run", "run"),
+        ("1 run", "run"),
+        ("run run 1", "run"),
+        ("run 1x", "1x"),
+        ("-1", "-1"),
+        ("+1", "+1"),
+        ("18446744073709552", "18446744073709552"),
+        ("99999999999999999999999", "99999999999999999999999"),
+        ("RUN 1", "RUN"),
+        ("run=1", "run=1"),
+    ] {
+        let mut thresholds = parsed("run 7 block 9").unwrap();
+        let error = parse_thresholds(text.as_bytes(), &mut thresholds).unwrap_err();
+        assert_eq!(error.fault(), Fault::NotAThreshold, "{text:?}");
+        assert_eq!(error.token(), word.as_bytes(), "{text:?}");
+        assert_eq!(all_of(&thresholds), [0, 7000, 0, 9000], "{text:?}");
+    }
+}
+
+#[test]
+fn a_call_is_kept_if_it_reaches_any_threshold() {
+    let split = Split {
+        total: 100_000,
+        run: 50_000,
+        wait: 30_000,
+        block: 20_000,
+    };
+    for (text, kept) in [
+        ("total 100", true),
+        ("total 101", false),
+        ("run 50", true),
+        ("run 51", false),
+        ("wait 30", true),
+        ("wait 31", false),
+        ("block 20", true),
+        ("block 21", false),
+        ("run 51 block 20", true),
+        ("run 51 block 21 total 101 wait 31", false),
+        ("", false),
+    ] {
+        assert_eq!(parsed(text).unwrap().reached_by(&split), kept, "{text:?}");
+    }
+}
+
+#[test]
+fn depths_are_decimal_numbers() {
+    for (text, depth) in [
+        ("", 0),
+        ("\n", 0),
+        ("0", 0),
+        (" 7\n", 7),
+        ("4294967295", u32::MAX),
+    ] {
+        assert_eq!(parse_depth(text.as_bytes()).unwrap(), depth);
+    }
+    for text in [
+        "x",
+        "-1",
+        "1 2",
+        "4294967296",
+        "0x1",
+        "1.0",
+        "99999999999999999999",
+    ] {
+        let error = parse_depth(text.as_bytes()).unwrap_err();
+        assert_eq!(error.fault(), Fault::NotADepth, "{text:?}");
+    }
+}
+
+#[test]
+fn limits_are_what_was_set() {
+    let limits = Limits::default();
+    assert!(!limits.any_threshold());
+    assert_eq!(limits.max_depth(), 0);
+    limits.set_thresholds(parsed("wait 5").unwrap());
+    limits.set_max_depth(3);
+    assert!(limits.any_threshold());
+    assert_eq!(all_of(&limits.thresholds()), [0, 0, 5000, 0]);
+    assert_eq!(limits.max_depth(), 3);
+    limits.set_thresholds(Thresholds::default());
+    assert!(!limits.any_threshold());
+}
+
+#[test]
+fn random_bytes_are_taken_or_refused() {
+    let mut random = Random::new(7);
+    for _ in 0..20_000 {
+        let words = [
+            "run", "wait", "total", "block", "1", "20", "x", "#", "\n", " ", "\t", "-",
+        ];
+        let mut text = String::new();
+        for _ in 0..random.below(8) {
+            text.push_str(words[random.below(words.len())]);
+            text.push_str([" ", "", "\n"][random.below(3)]);
+        }
+        // What was taken reads back as the same.
+        if let Ok(thresholds) = parsed(&text) {
+            let shown: String = Part::ALL
+                .iter()
+                .filter(|part| thresholds.get(**part) != 0)
+                .map(|part| format!("{} {}\n", part.name(), thresholds.get(*part) / 1000))
+                .collect();
+            assert_eq!(parsed(&shown).unwrap(), thresholds);
+        }
+    }
+}

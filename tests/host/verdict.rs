@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The verdict.
+
+use crate::filter::input::Input;
+use crate::filter::input::ListName;
+use crate::filter::verdict::Filter;
+use crate::filter::verdict::Lineage;
+use crate::filter::verdict::Task;
+
+const TASK: Task<'static> = Task {
+    pid: 101,
+    tgid: 100,
+    comm: b"worker\0\0\0\0\0\0\0\0\0",
+};
+
+const UNBORN: Lineage = Lineage {
+    traced: false,
+    excluded: false,
+};
+
+/// A filter from what is written to its files.
+fn filter(lists: &[(ListName, &str)], follow_fork: bool) -> Filter {
+    let mut filter = Filter::default();
+    for (name, text) in lists {
+        let mut input = Input::new(*name);
+        input.write(text.as_bytes()).unwrap();
+        input.finish().unwrap();
+        filter = input.take(true, &filter).unwrap();
+    }
+    filter.follow_fork = follow_fork;
+    filter
+}
+
+fn lineages() -> impl Iterator<Item = Lineage> {
+    (0..4).map(|bits| Lineage {
+        traced: bits & 1 != 0,
+        excluded: bits & 2 != 0,
+    })
+}
+
+#[test]
+fn all_combinations_follow_the_rules() {
+    // Each list is empty, names others, or names the task.
+    let choices = [
+        (ListName::Pid, ["", "100 7", "101"]),
+        (ListName::Tgid, ["", "101 8", "100"]),
+        (ListName::Comm, ["", "work wor*x", "w*"]),
+        (ListName::NotracePid, ["", "100", "9 101"]),
+        (ListName::NotraceTgid, ["", "101", "100 3"]),
+        (ListName::NotraceComm, ["", "w", "x w??ker"]),
+    ];
+    let mut verdicts = [0, 0];
+    for combination in 0..3_usize.pow(6) {
+        let state = |list: usize| combination / 3_usize.pow(list as u32) % 3;
+        let lists: Vec<(ListName, &str)> = choices
+            .iter()
+            .enumerate()
+            .map(|(list, (name, texts))| (*name, texts[state(list)]))
+            .collect();
+
+        let selecting = (0..3).any(|list| state(list) != 0);
+        let excluding = (3..6).any(|list| state(list) != 0);
+        let named = (0..3).any(|list| state(list) == 2);
+        let named_not = (3..6).any(|list| state(list) == 2);
+
+        for follow_fork in [false, true] {
+            let filter = filter(&lists, follow_fork);
+            assert_eq!(filter.is_empty(), !selecting && !excluding);
+            assert_eq!(filter.needs_comm(), state(2) != 0 || state(5) != 0);
+            for lineage in lineages() {
+                let selected = named || selecting && lineage.traced;
+                let excluded = named_not || excluding && lineage.excluded;
+                let traced = (selected || !selecting) && !excluded;
+                let shown = format!("{lists:?}, {lineage:?}, follow_fork {follow_fork}");
+
+                let copy = filter.try_clone().unwrap();
+                for filter in [&filter, &copy] {
+                    assert_eq!(filter.judge(&TASK, lineage), traced, "{shown}");
+                    let expected = Lineage {
+                        traced: follow_fork && selected,
+                        excluded: follow_fork && excluded,
+                    };
+                    assert_eq!(filter.child(&TASK, lineage), expected, "{shown}");
+                }
+                verdicts[usize::from(traced)] += 1;
+            }
+        }
+    }
+    assert_eq!(verdicts[0] + verdicts[1], 729 * 2 * 4);
+    assert!(verdicts.iter().all(|count| *count > 500), "{verdicts:?}");
+}
+
+#[test]
+fn without_lists_everything_is_traced() {
+    for follow_fork in [false, true] {
+        let filter = filter(&[], follow_fork);
+        assert!(filter.is_empty());
+        assert!(!filter.needs_comm());
+        for lineage in lineages() {
+            assert!(filter.judge(&TASK, lineage));
+            assert_eq!(filter.child(&TASK, lineage), UNBORN);
+        }
+    }
+}
+
+#[test]
+fn ids_of_one_kind_are_not_taken_for_the_other() {
+    let thread = filter(&[(ListName::Pid, "100")], false);
+    let process = filter(&[(ListName::Tgid, "100")], false);
+    let leader = Task { pid: 100, ..TASK };
+    assert!(!thread.judge(&TASK, UNBORN));
+    assert!(thread.judge(&leader, UNBORN));
+    assert!(process.judge(&TASK, UNBORN));
+    assert!(process.judge(&leader, UNBORN));
+
+    let idle = Task {
+        pid: 0,
+        tgid: 0,
+        comm: b"swapper/1",
+    };
+    assert!(!process.judge(&idle, UNBORN));
+    assert!(filter(&[(ListName::Pid, "0")], false).judge(&idle, UNBORN));
+}
+
+#[test]
+fn a_rename_counts_at_once() {
+    let filter = filter(&[(ListName::Comm, "cc1* ld")], false);
+    for (comm, traced) in [
+        (b"sh".as_slice(), false),
+        (b"cc1plus", true),
+        (b"ld", true),
+        (b"ld.bfd", false),
+    ] {
+        assert_eq!(filter.judge(&Task { comm, ..TASK }, UNBORN), traced);
+    }
+}
+
+/// A task that is forked: what it was born with, and whether it is traced.
+fn fork(filter: &Filter, parent: &Task<'_>, lineage: Lineage, child: &Task<'_>) -> (Lineage, bool) {
+    let born = filter.child(parent, lineage);
+    (born, filter.judge(child, born))
+}
+
+#[test]
+fn children_are_followed_through_the_generations() {
+    let mother = Task {
+        pid: 10,
+        tgid: 10,
+        comm: b"make",
+    };
+    let child = Task {
+        pid: 11,
+        tgid: 11,
+        comm: b"make",
+    };
+    let grandchild = Task {
+        pid: 12,
+        tgid: 12,
+        comm: b"cc1",
+    };
+    let stranger = Task {
+        pid: 20,
+        tgid: 20,
+        comm: b"sh",
+    };
+
+    for list in [
+        (ListName::Pid, "10"),
+        (ListName::Tgid, "10"),
+        (ListName::Comm, "mak?"),
+    ] {
+        let following = filter(&[list], true);
+        let (born, traced) = fork(&following, &mother, UNBORN, &child);
+        assert!(traced);
+        // It has another name by now, and its own child still counts.
+        let renamed = Task {
+            comm: b"gcc",
+            ..child
+        };
+        assert!(following.judge(&renamed, born));
+        let (born, traced) = fork(&following, &renamed, born, &grandchild);
+        assert!(traced && born.traced);
+        assert!(!fork(&following, &stranger, UNBORN, &stranger).1);
+
+        let not_following = filter(&[list], false);
+        let (born, _) = fork(&not_following, &mother, UNBORN, &child);
+        assert_eq!(born, UNBORN);
+        assert!(!not_following.judge(&renamed, born));
+    }
+}
+
+#[test]
+fn exclusion_is_followed_and_wins() {
+    let server = Task {
+        pid: 10,
+        tgid: 10,
+        comm: b"server",
+    };
+    let noisy = Task {
+        pid: 11,
+        tgid: 11,
+        comm: b"noisy",
+    };
+    let helper = Task {
+        pid: 12,
+        tgid: 12,
+        comm: b"helper",
+    };
+
+    // The server and what descends from it, but not the noisy one and what descends from that.
+    let both = filter(
+        &[(ListName::Pid, "10"), (ListName::NotraceComm, "noisy")],
+        true,
+    );
+    let (born, traced) = fork(&both, &server, UNBORN, &noisy);
+    assert!(!traced && born.traced && !born.excluded);
+    let (born, traced) = fork(&both, &noisy, born, &helper);
+    assert!(!traced && born.traced && born.excluded);
+    let (_, traced) = fork(&both, &helper, born, &server);
+    assert!(
+        !traced,
+        "a list that names a task does not undo its exclusion"
+    );
+    let (_, traced) = fork(&both, &server, UNBORN, &helper);
+    assert!(traced);
+
+    // Everything but the noisy one and its like.
+    let all_but = filter(&[(ListName::NotracePid, "11")], true);
+    let (born, traced) = fork(&all_but, &noisy, UNBORN, &helper);
+    assert!(!traced && !born.traced && born.excluded);
+    let (born, traced) = fork(&all_but, &server, UNBORN, &helper);
+    assert!(traced);
+    assert_eq!(born, UNBORN);
+}
+
+#[test]
+fn a_lineage_from_lists_that_are_gone_is_ignored() {
+    let orphan = Lineage {
+        traced: true,
+        excluded: true,
+    };
+    let selecting = filter(&[(ListName::Pid, "1")], true);
+    assert!(selecting.judge(&TASK, orphan));
+    assert!(!selecting.child(&TASK, orphan).excluded);
+    let excluding = filter(&[(ListName::NotracePid, "1")], true);
+    assert!(!excluding.judge(&TASK, orphan));
+    assert!(!excluding.child(&TASK, orphan).traced);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Calls a function in each context that there is. */
+#include <linux/bottom_half.h>
+#include <linux/errno.h>
+#include <linux/hardirq.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/string.h>
+#include <linux/sysrq.h>
+
+#include "contexts.h"
+
+static void from_task(void)
+{
+	ktrace_test_fire();
+}
+
+static void from_irqs_off(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	ktrace_test_fire();
+	local_irq_restore(flags);
+}
+
+static void from_bh_off(void)
+{
+	local_bh_disable();
+	ktrace_test_fire();
+	local_bh_enable();
+}
+
+static void hardirq_func(struct irq_work *work)
+{
+	ktrace_test_fire();
+}
+
+static void from_hardirq(void)
+{
+	static struct irq_work work = IRQ_WORK_INIT_HARD(hardirq_func);
+
+	irq_work_queue(&work);
+	irq_work_sync(&work);
+}
+
+static void softirq_func(struct tasklet_struct *tasklet)
+{
+	ktrace_test_fire();
+}
+
+static void from_softirq(void)
+{
+	static DECLARE_TASKLET(tasklet, softirq_func);
+
+	tasklet_schedule(&tasklet);
+	tasklet_unlock_wait(&tasklet);
+	tasklet_kill(&tasklet);
+}
+
+/*
+ * The kernel shows what every CPU does by an NMI to it, and in that calls
+ * show_regs(), where a probe sits.
+ */
+static int nmi_func(struct kprobe *probe, struct pt_regs *regs)
+{
+	if (in_nmi())
+		ktrace_test_fire();
+	return 0;
+}
+
+static int from_nmi(void)
+{
+	struct kprobe probe = { .symbol_name = "show_regs", .pre_handler = nmi_func };
+	int ret;
+
+	ret = register_kprobe(&probe);
+	if (ret)
+		return ret;
+	handle_sysrq('l');
+	unregister_kprobe(&probe);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	void (*call)(void);
+} contexts[] = {
+	{ "task", from_task },
+	{ "irqs-off", from_irqs_off },
+	{ "bh-off", from_bh_off },
+	{ "softirq", from_softirq },
+	{ "hardirq", from_hardirq },
+};
+
+int ktrace_test_in(const char *context, unsigned long len)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(contexts); i++) {
+		if (len != strlen(contexts[i].name) || strncmp(context, contexts[i].name, len))
+			continue;
+		contexts[i].call();
+		return 0;
+	}
+	if (len == 3 && !strncmp(context, "nmi", len))
+		return from_nmi();
+	return -EINVAL;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KTRACE_TEST_CONTEXTS_H
+#define KTRACE_TEST_CONTEXTS_H
+
+/* Defined in Rust (main.rs): fires the events. Any context. */
+void ktrace_test_fire(void);
+
+/* Defined in contexts.c, called from Rust. */
+int ktrace_test_in(const char *context, unsigned long len);
+
+/* Defined in attach.c, called from Rust. */
+int ktrace_test_attach(void);
+void ktrace_test_detach(void);
+unsigned long ktrace_test_heard(void);
+int ktrace_test_tree(const char *which, unsigned long len, long n);
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A module for tests: trace events of every kind, fired from every context on demand.
+//!
+//! `ktrace_test/fire` in the tracing directory takes a context and a number (see `contexts.c`), or
+//! `attach` and `detach` (see `attach.c`), or `tree` and which one (see `tree.c`); it shows the sum of the numbers that were heard.
+//! That ktrace is used here by another module than ferrotrace is a test as well.
+
+use kernel::{
+    cpumask::Cpumask,
+    error::to_result,
+    prelude::*,
+    seq_file::SeqFile,
+    seq_print,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+};
+
+#[path = "../../src/ktrace/mod.rs"]
+pub mod ktrace;
+
+mod events;
+mod unused;
+
+use events::Foo;
+
+use ktrace::{
+    symbols::{
+        self,
+        Resolved, //
+    },
+    task,
+    trace_array::TypesLock,
+    tracefs::{
+        ControlFile,
+        Dir,
+        FileOps,
+        FileSpec,
+        OpenMode,
+        MODE_WRITE, //
+    },
+};
+
+module! {
+    type: KtraceTest,
+    name: "ktrace_test",
+    authors: ["The ferrotrace authors"],
+    description: "Trace events in Rust, for tests",
+    license: "GPL",
+}
+
+/// What the events are fired with.
+static NUMBER: Atomic<i64> = Atomic::new(0);
+
+extern "C" {
+    fn ktrace_test_in(context: *const u8, len: usize) -> c_int;
+    fn ktrace_test_tree(which: *const u8, len: usize, n: c_long) -> c_int;
+    fn ktrace_test_attach() -> c_int;
+    fn ktrace_test_detach();
+    fn ktrace_test_heard() -> c_ulong;
+}
+
+/// Fires all events. Any context.
+#[no_mangle]
+extern "C" fn ktrace_test_fire() {
+    let number = NUMBER.load(Relaxed);
+    let text = [b'x'; 5000];
+    let long = text.get(..number.unsigned_abs() as usize).unwrap_or(&text);
+    // SAFETY: A set of the kernel's own that is always there.
+    let mask = unsafe { Cpumask::from_raw(&raw const kernel::bindings::__cpu_online_mask) };
+    events::foo_bar::trace(&Foo {
+        foo: b"hello you out there",
+        bar: number as i32,
+        list: &[1, -2, 3],
+        string: b"a string",
+        bits: &[0b1011],
+        mask,
+        formatted: b"iter=1",
+        cut: b"hel",
+    });
+    events::integers::trace(number, number % 2 != 0);
+    task::with_current(|task| {
+        events::others::trace(
+            task,
+            ktrace_test_fire as usize,
+            &long.get(..3).unwrap_or(long),
+        );
+    });
+    events::long_one::trace(&long);
+    events::thing::thing_made::trace(number as u32);
+    events::thing::thing_gone::trace(number as u32);
+    events::even::trace(number as u32);
+}
+
+/// The file `fire`.
+struct Fire;
+
+impl ControlFile for Fire {
+    const MAX_WRITE: usize = 64;
+
+    fn open(_: usize, _: OpenMode) -> Result<KBox<Self>> {
+        Ok(KBox::new(Self, GFP_KERNEL)?)
+    }
+
+    fn show(&self, out: &SeqFile) -> Result {
+        // SAFETY: Reads a number.
+        seq_print!(out, "{}\n", unsafe { ktrace_test_heard() });
+        Ok(())
+    }
+
+    fn write(&mut self, data: &[u8]) -> Result {
+        let text = core::str::from_utf8(data).map_err(|_| EINVAL)?;
+        let mut words = text.split_ascii_whitespace();
+        let context = words.next().ok_or(EINVAL)?;
+        match context {
+            // SAFETY: Sleeps, as a write may. Attached twice is refused.
+            "attach" => return to_result(unsafe { ktrace_test_attach() }),
+            "detach" => {
+                // SAFETY: Sleeps, as a write may; for what is attached.
+                unsafe { ktrace_test_detach() };
+                return Ok(());
+            }
+            "tree" => {
+                let which = words.next().ok_or(EINVAL)?;
+                let n = words.next().unwrap_or("0").parse().map_err(|_| EINVAL)?;
+                // SAFETY: As many bytes as told; sleeps, as a write may.
+                return to_result(unsafe { ktrace_test_tree(which.as_ptr(), which.len(), n) });
+            }
+            _ => {}
+        }
+        let number = words.next().unwrap_or("0").parse().map_err(|_| EINVAL)?;
+        NUMBER.store(number, Relaxed);
+        // SAFETY: As many bytes as told; sleeps, as a write may.
+        to_result(unsafe { ktrace_test_in(context.as_ptr(), context.len()) })
+    }
+
+    fn too_long(&mut self) -> Error {
+        EFBIG
+    }
+
+    fn flush(&mut self) -> Result {
+        Ok(())
+    }
+}
+
+/// The loaded module.
+struct KtraceTest {
+    resolved: Resolved,
+    dir: Option<Dir>,
+    _files: FileOps<Fire>,
+}
+
+impl Drop for KtraceTest {
+    fn drop(&mut self) {
+        let _lock = TypesLock::new(self.resolved);
+        self.dir = None;
+    }
+}
+
+impl kernel::Module for KtraceTest {
+    fn init(module: &'static ThisModule) -> Result<Self> {
+        let resolved = symbols::resolve(module)?;
+        let files = FileOps::new(resolved)?;
+        let lock = TypesLock::new(resolved);
+        let top = lock.arrays().find(|tr| tr.is_top()).ok_or(ENODEV)?;
+        let fire = FileSpec {
+            name: c"fire",
+            mode: MODE_WRITE,
+            handle: 0,
+        };
+        let dir = Dir::new(top, c"ktrace_test", core::iter::once(fire), &files)?;
+        drop(lock);
+        Ok(Self {
+            resolved,
+            dir: Some(dir),
+            _files: files,
+        })
+    }
+}

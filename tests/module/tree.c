@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calls of a known shape, that take a known time: what the call graph is to
+ * show. `tree WHAT [NUMBER]` in the file `fire`.
+ *
+ *	root N		root calls branch twice, which calls leaf twice, for N * 100 us and
+ *			N * 200 us each, then sleep(N)
+ *	burn US		root_burn calls leaf, which computes so long
+ *	sleep MS	root_sleep calls sleep, which sleeps so long
+ *	hold MS		root_hold has the lock for so long
+ *	lock		root_lock calls take, which waits for the lock
+ *	move CPU	root_move calls move, which ends on another CPU
+ *	tail		root_tail calls tail, which leaf follows in its place
+ *	deep N		root_deep calls itself so deep
+ *	value N		root_value returns that
+ *	irq		root_irq is interrupted, and in_irq is called
+ */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/errno.h>
+#include <linux/irq_work.h>
+#include <linux/ktime.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "contexts.h"
+#include "tree.h"
+
+static DEFINE_MUTEX(tree_mutex);
+
+/* Keeps the compiler from letting one function take the place of another. */
+#define STAY() barrier()
+
+noinline int tree_leaf(long us)
+{
+	u64 end = ktime_get_ns() + us * NSEC_PER_USEC;
+
+	do
+		cpu_relax();
+	while (ktime_get_ns() < end);
+	STAY();
+	return 0;
+}
+
+noinline int tree_branch(long us)
+{
+	tree_leaf(us);
+	tree_leaf(us);
+	STAY();
+	return 0;
+}
+
+noinline int tree_sleep(long ms)
+{
+	usleep_range(ms * 1000, ms * 1000 + 50);
+	STAY();
+	return 0;
+}
+
+noinline int tree_take(void)
+{
+	mutex_lock(&tree_mutex);
+	STAY();
+	return 0;
+}
+
+noinline int tree_move(long cpu)
+{
+	int ret = set_cpus_allowed_ptr(current, cpumask_of(cpu));
+
+	STAY();
+	return ret;
+}
+
+noinline int tree_tail(long us)
+{
+	STAY();
+	return tree_leaf(us);
+}
+
+noinline void tree_in_irq(struct irq_work *work)
+{
+	STAY();
+}
+
+noinline int tree_root(long n)
+{
+	tree_branch(n * 100);
+	tree_branch(n * 200);
+	tree_sleep(n);
+	STAY();
+	return 0;
+}
+
+noinline int tree_root_burn(long n)
+{
+	tree_leaf(n);
+	STAY();
+	return 0;
+}
+
+noinline int tree_root_sleep(long n)
+{
+	tree_sleep(n);
+	STAY();
+	return 0;
+}
+
+noinline int tree_root_hold(long n)
+{
+	mutex_lock(&tree_mutex);
+	msleep(n);
+	mutex_unlock(&tree_mutex);
+	STAY();
+	return 0;
+}
+
+noinline int tree_root_lock(long n)
+{
+	tree_take();
+	mutex_unlock(&tree_mutex);
+	STAY();
+	return 0;
+}
+
+noinline int tree_root_move(long n)
+{
+	int ret;
+
+	if (n < 0 || n >= nr_cpu_ids || !cpu_online(n))
+		return -EINVAL;
+	ret = tree_move(n);
+	STAY();
+	return ret;
+}
+
+noinline int tree_root_tail(long n)
+{
+	tree_tail(n);
+	STAY();
+	return 0;
+}
+
+noinline int tree_root_deep(long n)
+{
+	int ret = 0;
+
+	if (n > 1)
+		ret = tree_root_deep(n - 1);
+	STAY();
+	return ret;
+}
+
+noinline int tree_root_value(long n)
+{
+	STAY();
+	return n;
+}
+
+noinline int tree_root_irq(long n)
+{
+	static struct irq_work work = IRQ_WORK_INIT_HARD(tree_in_irq);
+
+	irq_work_queue(&work);
+	irq_work_sync(&work);
+	STAY();
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*call)(long n);
+	bool has_result;
+} trees[] = {
+	{ "root", tree_root },
+	{ "burn", tree_root_burn },
+	{ "sleep", tree_root_sleep },
+	{ "hold", tree_root_hold },
+	{ "lock", tree_root_lock },
+	{ "move", tree_root_move },
+	{ "tail", tree_root_tail },
+	{ "deep", tree_root_deep },
+	{ "value", tree_root_value, true },
+	{ "irq", tree_root_irq },
+};
+
+int ktrace_test_tree(const char *which, unsigned long len, long n)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(trees); i++) {
+		if (len != strlen(trees[i].name) || strncmp(which, trees[i].name, len))
+			continue;
+		ret = trees[i].call(n);
+		return trees[i].has_result ? 0 : ret;
+	}
+	return -EINVAL;
+}

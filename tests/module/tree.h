@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KTRACE_TEST_TREE_H
+#define KTRACE_TEST_TREE_H
+
+struct irq_work;
+
+/* Not static, so that they keep their names and arguments. */
+int tree_leaf(long us);
+int tree_branch(long us);
+int tree_sleep(long ms);
+int tree_take(void);
+int tree_move(long cpu);
+int tree_tail(long us);
+void tree_in_irq(struct irq_work *work);
+int tree_root(long n);
+int tree_root_burn(long n);
+int tree_root_sleep(long n);
+int tree_root_hold(long n);
+int tree_root_lock(long n);
+int tree_root_move(long n);
+int tree_root_tail(long n);
+int tree_root_deep(long n);
+int tree_root_value(long n);
+int tree_root_irq(long n);
+
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What ktrace wants to be told of a module that uses all of it, for one that does not.
+
+use crate::ktrace::{
+    event::users::{
+        bind_event_users,
+        EventUsers, //
+    },
+    fgraph::{
+        bind_graph_hook,
+        Call as GraphCall,
+        GraphHook,
+        Open,
+        Return, //
+    },
+    ftrace_ops::{
+        bind_function_hook,
+        Call,
+        FunctionHook, //
+    },
+    instances::{
+        bind_instances_changed,
+        InstancesChanged, //
+    },
+    iter::{
+        Line,
+        Printed, //
+    },
+    sched::{
+        bind_sched_hooks,
+        SchedHooks, //
+    },
+    task::{
+        bind_task_hooks,
+        Comm,
+        Task,
+        TaskHooks, //
+    },
+    trace_array::TraceArray,
+    tracer::{
+        bind_tracer,
+        Head,
+        Tracer, //
+    },
+};
+use kernel::{
+    prelude::*,
+    str::CStr, //
+};
+
+type Name = &'static CStr;
+
+/// Never registered anywhere.
+struct Nobody;
+
+bind_function_hook!(Nobody);
+bind_graph_hook!(Nobody);
+bind_tracer!(Nobody);
+bind_task_hooks!(Nobody);
+bind_sched_hooks!(Nobody);
+bind_instances_changed!(Nobody);
+bind_event_users!(Nobody);
+
+impl FunctionHook for Nobody {
+    fn called(&self, _: &Call<'_>) {}
+    fn recursed(&self) {}
+}
+
+impl GraphHook for Nobody {
+    fn called(&self, _: &GraphCall<'_>) -> bool {
+        false
+    }
+    fn returned(&self, _: &Return<'_>) {}
+    fn ends(&self, _: &Open<'_>) {}
+}
+
+impl Tracer for Nobody {
+    const NAME: Name = c"nobody";
+    const OPTIONS: &'static [Name] = &[];
+    const DEFAULT_OPTIONS: u32 = 0;
+    type Reading = ();
+
+    fn print(_: &mut Line<'_>, _: Option<&mut ()>) -> Printed {
+        Printed::Unhandled
+    }
+    fn head(_: u32) -> Head {
+        Head::Default
+    }
+    fn init(_: &TraceArray, _: u32) -> Result {
+        Err(ENODEV)
+    }
+    fn reset(_: &TraceArray) {}
+    fn set_options(_: &TraceArray, _: u32) -> Result {
+        Ok(())
+    }
+}
+
+impl TaskHooks for Nobody {
+    fn mask(&self, _: i32) -> u32 {
+        0
+    }
+    fn idle_mask(&self, _: u32) -> u32 {
+        0
+    }
+    fn new_task(&self, _: Task<'_>, _: Task<'_>) {}
+    fn renamed(&self, _: Task<'_>, _: Comm) {}
+    fn executed(&self, _: Task<'_>, _: i32) {}
+    fn freed(&self, _: Task<'_>) {}
+}
+
+impl SchedHooks for Nobody {
+    fn switch(&self, _: Task<'_>, _: Task<'_>, _: u32, _: u64) {}
+    fn waking(&self, _: Task<'_>, _: u32) {}
+    fn wakeup(&self, _: Task<'_>, _: u32, _: u64) {}
+    fn migrate(&self, _: Task<'_>, _: u32, _: u32) {}
+    fn fork(&self, _: Task<'_>, _: Task<'_>) {}
+    fn prepare_exec(&self, _: Task<'_>) {}
+    fn exec(&self, _: Task<'_>, _: i32, _: &[u8]) {}
+    fn rename(&self, _: Task<'_>, _: Comm) {}
+    fn exit(&self, _: Task<'_>, _: bool, _: u64) {}
+}
+
+impl InstancesChanged for Nobody {
+    fn changed() {}
+}
+
+impl EventUsers for Nobody {
+    fn changed(_: bool) {}
+}
