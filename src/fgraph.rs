@@ -285,6 +285,10 @@ impl Graph {
         ) else {
             return (undivided, 0);
         };
+        if wait == 0 && block == 0 {
+            // A call within the switch itself, on the way out: the task was about to lose the CPU.
+            return (undivided, 0);
+        }
         // Both clocks are the same where it matters; a difference in their last digits must not
         // turn a part into an enormous one.
         let wait = wait.min(total);
