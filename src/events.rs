@@ -22,7 +22,10 @@ use crate::{
             trace_symbols, //
         },
         gate,
-        sched::STATE_NAMES,
+        sched::{
+            caller_of,
+            STATE_NAMES, //
+        },
         task::{
             self,
             Comm,
@@ -139,7 +142,7 @@ trace_event! {
         prio: i32 = task.prio(),
         state: u32 = block.state,
         block_ns: u64 = block.ns,
-        caller: Address = Address(block.caller),
+        caller: Address = Address(caller_of(task)),
         waker_comm: Comm = waker.comm,
         waker_pid: Pid = Pid(waker.pid),
         waker_context: u8 = waker.context,

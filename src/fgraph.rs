@@ -36,12 +36,14 @@ use crate::{
         ftrace_ops::MAX_ARGS,
         records::{
             self,
+            Context,
             GraphEntry,
             GraphReturn,
             NotWritten,
             MAX_GRAPH_WORDS, //
         },
-        sched, //
+        sched,
+        task::Task, //
     },
     limits::{
         Limits,
@@ -190,7 +192,7 @@ impl Graph {
     fn write_entry(
         &self,
         open: &Open<'_>,
-        context: u32,
+        context: Context,
         entry: GraphEntry,
         words: &[usize],
         late_ns: Option<u64>,
@@ -203,7 +205,7 @@ impl Graph {
 
     /// Writes the beginnings of all callers that have none yet, the outermost first.
     #[inline(never)]
-    fn write_callers(&self, open: &Open<'_>, context: u32) {
+    fn write_callers(&self, open: &Open<'_>, context: Context) {
         let mut up = 0i32;
         for level in 1..=open.depth() {
             match open.caller(level) {
@@ -221,7 +223,7 @@ impl Graph {
     }
 
     /// Writes the beginning of a call that has none yet.
-    fn write_late(&self, open: &Open<'_>, context: u32, caller: &Caller<'_>) {
+    fn write_late(&self, open: &Open<'_>, context: Context, caller: &Caller<'_>) {
         if !caller.frame.set(WRITTEN) {
             return;
         }
@@ -236,7 +238,7 @@ impl Graph {
 
     /// Writes the beginning of a call at once, with what is known only now.
     #[cold]
-    fn write_now(&self, call: &Call<'_>, context: u32, flags: u32) {
+    fn write_now(&self, call: &Call<'_>, context: Context, flags: u32) {
         let mut words = [0; MAX_GRAPH_WORDS];
         let mut n = 0;
         if flags & option::ARGS != 0 {
@@ -261,7 +263,13 @@ impl Graph {
 
     /// How the time of a call divides, and how often it lost the CPU, if it did and that is known.
     #[inline]
-    fn divide(&self, frame: &FrameRef<'_>, kept: &Frame, total: u64) -> (Split, u32) {
+    fn divide(
+        &self,
+        task: Task<'_>,
+        frame: &FrameRef<'_>,
+        kept: &Frame,
+        total: u64,
+    ) -> (Split, u32) {
         let undivided = Split {
             total,
             run: total,
@@ -271,7 +279,7 @@ impl Graph {
         if !frame.is_set(ACCOUNTED) {
             return (undivided, 0);
         }
-        let Some(now) = self.accounts.off_cpu() else {
+        let Some(now) = self.accounts.off_cpu(task) else {
             return (undivided, 0);
         };
         let switches = now.switches.wrapping_sub(kept.half);
@@ -310,7 +318,7 @@ impl Graph {
     }
 
     #[cold]
-    fn write_times(&self, ret: &Return<'_>, context: u32, split: &Split, switches: u32) {
+    fn write_times(&self, ret: &Return<'_>, context: Context, split: &Split, switches: u32) {
         let times = CallTimes {
             func: ret.func,
             depth: ret.depth(),
@@ -320,7 +328,7 @@ impl Graph {
             switches,
             blocked: match split.block {
                 0 => Blocked::default(),
-                _ => self.accounts.last_block(),
+                _ => self.accounts.last_block(ret.task()),
             },
         };
         match events::funcgraph_times::write(ret.tr(), context, &times) {
@@ -334,26 +342,26 @@ impl GraphHook for Graph {
     #[inline]
     fn called(&self, call: &Call<'_>) -> bool {
         let flags = self.recorder.flags();
-        let task = call.task_word();
-        let mut state = task.get();
+        let notes = call.task_word();
+        let mut state = notes.get();
         if !is_known(state, call) {
             state = word::SEEN
                 | (call.tag() as usize) << word::TAG_SHIFT & word::TAG
                 | (call.overrun() as usize) << word::OVERRUN_SHIFT;
-            task.set(state);
+            notes.set(state);
         }
         if state & word::NOTRACE != 0 {
             return false;
         }
         if fgraph::in_graph_notrace(call.func) {
             // Its return takes the mark away.
-            task.set(state | word::NOTRACE);
+            notes.set(state | word::NOTRACE);
             return true;
         }
         if !self.selects(call, flags, &mut state) {
             return false;
         }
-        let before = self.accounts.off_cpu();
+        let before = self.accounts.off_cpu(call.task());
         let off_cpu = before.unwrap_or(OffCpu::default());
         let now = flags & (option::ARGS | option::RETADDR | option::ENTRIES) != 0;
         let threshold = self.profile.is_some() || self.has_threshold();
@@ -381,21 +389,21 @@ impl GraphHook for Graph {
             0 => state |= word::UNWRITTEN,
             _ => state &= !word::UNWRITTEN,
         }
-        task.set(state);
+        notes.set(state);
         true
     }
 
     #[inline]
     fn returned(&self, ret: &Return<'_>) {
         let now_ns = fgraph::clock_ns();
-        let task = ret.task_word();
-        let mut state = task.get();
+        let notes = ret.task_word();
+        let mut state = notes.get();
         if !is_known(state, ret) {
             // The call of a hook that was there before.
             return;
         }
         if state & word::NOTRACE != 0 {
-            task.set(state & !word::NOTRACE);
+            notes.set(state & !word::NOTRACE);
             return;
         }
         let overrun = (state >> word::OVERRUN_SHIFT) as u32;
@@ -410,22 +418,23 @@ impl GraphHook for Graph {
             state &= !(word::CHOSEN | word::CHOSEN_IRQ);
         }
         let Some(frame) = ret.kept() else {
-            task.set(state);
+            notes.set(state);
             return;
         };
         let kept = frame.get();
         let [calltime_ns, ..] = kept.words;
-        let (split, switches) = self.divide(&frame, &kept, now_ns.saturating_sub(calltime_ns));
+        let total = now_ns.saturating_sub(calltime_ns);
+        let (split, switches) = self.divide(ret.task(), &frame, &kept, total);
         if let Some(profile) = self.profile() {
             profile.add_call(ret.func, &split);
-            task.set(state | word::UNWRITTEN);
+            notes.set(state | word::UNWRITTEN);
             return;
         }
         let written = frame.is_set(WRITTEN);
         let context = ret.context();
         if self.has_threshold() {
             // Whether the callers are written is for the next one to find out.
-            task.set(state | word::UNWRITTEN);
+            notes.set(state | word::UNWRITTEN);
             if !written {
                 if !self.thresholds().reached_by(&split) {
                     return;
@@ -437,7 +446,7 @@ impl GraphHook for Graph {
                 // Its callers were not seen to by `called()`: there was a threshold then.
                 self.write_callers(ret, context);
             }
-            task.set(state & !word::UNWRITTEN);
+            notes.set(state & !word::UNWRITTEN);
         }
         let flags = self.recorder.flags();
         if switches != 0 && flags & option::TIMES != 0 {

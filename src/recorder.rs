@@ -20,9 +20,14 @@ use crate::{
         ftrace_ops::{
             bind_function_hook,
             Call,
-            FunctionHook, //
+            FunctionHook,
+            MAX_ARGS, //
         },
-        records,
+        once::Once,
+        records::{
+            self,
+            NotWritten, //
+        },
         trace_array::TraceArray, //
     },
     limits::Limits, //
@@ -135,7 +140,7 @@ impl Recorder {
     /// The options.
     #[inline]
     pub(crate) fn flags(&self) -> u32 {
-        self.flags.load(Relaxed)
+        self.flags.read_once()
     }
 
     /// What calls have to be like.
@@ -168,16 +173,29 @@ impl Recorder {
         }
     }
 
+    /// A call is recorded with more than the kernel records by itself.
     #[cold]
-    fn stack(&self, call: &Call<'_>, context: u32) {
-        match records::stack(call, context) {
+    fn record_more(&self, call: &Call<'_>, flags: u32) {
+        let words = if flags & option::ARGS != 0 {
+            MAX_ARGS
+        } else {
+            0
+        };
+        match records::function(call, words) {
+            Ok(()) => self.add(Count::Functions),
+            Err(NotWritten) => return self.not_written(call.tr()),
+        }
+        if flags & option::STACKTRACE == 0 {
+            return;
+        }
+        match records::stack(call) {
             Ok(cut) => {
                 self.add(Count::Stacks);
                 if cut {
                     self.add(Count::StackCut);
                 }
             }
-            Err(records::NotWritten) => self.not_written(call.tr()),
+            Err(NotWritten) => self.not_written(call.tr()),
         }
     }
 }
@@ -186,13 +204,12 @@ impl FunctionHook for Recorder {
     #[inline]
     fn called(&self, call: &Call<'_>) {
         let flags = self.flags();
-        let context = call.context();
-        match records::function(call, context, flags & option::ARGS != 0) {
-            Ok(()) => self.add(Count::Functions),
-            Err(records::NotWritten) => return self.not_written(call.tr()),
+        if flags & (option::ARGS | option::STACKTRACE) != 0 {
+            return self.record_more(&call.again(), flags);
         }
-        if flags & option::STACKTRACE != 0 {
-            self.stack(call, context);
+        match records::function(call, 0) {
+            Ok(()) => self.add(Count::Functions),
+            Err(NotWritten) => self.not_written(call.tr()),
         }
     }
 

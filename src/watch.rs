@@ -51,6 +51,7 @@ use crate::{
             self,
             SLOTS, //
         },
+        once::Once,
         pid_map::PidMap,
         task::{
             self,
@@ -103,12 +104,12 @@ fn pack(mask: u32, tag: u32) -> u64 {
 impl Entry {
     #[inline]
     fn mask(&self) -> u32 {
-        self.verdict.0.load(Relaxed) as u32
+        self.verdict.0.read_once() as u32
     }
 
     /// Whether this is about the task with that tag, and not one that had the id before.
     fn is_of(&self, tag: u32) -> bool {
-        (self.verdict.0.load(Relaxed) >> 32) as u32 == tag
+        (self.verdict.0.read_once() >> 32) as u32 == tag
     }
 
     fn lineage(&self, slot: u32) -> Lineage {
@@ -353,9 +354,7 @@ impl TaskHooks for Watch {
     }
 
     fn idle_mask(&self, cpu: u32) -> u32 {
-        self.idle
-            .get(cpu as usize)
-            .map_or(0, |mask| mask.load(Relaxed))
+        self.idle.get(cpu as usize).map_or(0, Once::read_once)
     }
 
     fn new_task(&self, parent: Task<'_>, child: Task<'_>) {

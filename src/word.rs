@@ -7,6 +7,8 @@ use kernel::sync::atomic::{
     Relaxed, //
 };
 
+use crate::ktrace::once::Once;
+
 /// A number.
 pub(crate) struct Word(Atomic<u64>);
 
@@ -20,13 +22,13 @@ impl Word {
     /// What it is.
     #[inline]
     pub(crate) fn get(&self) -> u64 {
-        self.0.load(Relaxed)
+        self.0.read_once()
     }
 
     /// Another one.
     #[inline]
     pub(crate) fn set(&self, value: u64) {
-        self.0.store(value, Relaxed);
+        self.0.write_once(value);
     }
 
     /// Sets it unless somebody has.

@@ -9,7 +9,6 @@ use kernel::prelude::*;
 extern "C" {
     fn ktrace_alloc_counters(nr: c_uint) -> *mut u64;
     fn ktrace_free_counters(counters: *mut u64);
-    fn ktrace_this_cpu_inc(counter: *mut u64);
     fn ktrace_this_cpu_add(counter: *mut u64, n: u64);
     fn ktrace_percpu_sum(counter: *mut u64) -> u64;
 }
@@ -24,7 +23,7 @@ pub struct Counters<const N: usize>(NonNull<u64>);
 // SAFETY: A per-CPU allocation belongs to no thread.
 unsafe impl<const N: usize> Send for Counters<N> {}
 // SAFETY: Each CPU increments its own memory, in one instruction or with interrupts considered
-// (`this_cpu_inc()`); reading takes one machine word at a time.
+// (`this_cpu_add()`); reading takes one machine word at a time.
 unsafe impl<const N: usize> Sync for Counters<N> {}
 
 impl<const N: usize> Counters<N> {
@@ -46,14 +45,13 @@ impl<const N: usize> Counters<N> {
     /// Adds one to counter `n` of this CPU. Any context, NMI too.
     #[inline]
     pub fn inc(&self, n: usize) {
-        // SAFETY: A per-CPU pointer into the allocation, by the invariant and `counter()`.
-        unsafe { ktrace_this_cpu_inc(self.counter(n)) }
+        self.add(n, 1);
     }
 
     /// Adds `by` to counter `n` of this CPU. Any context, NMI too.
     #[inline]
     pub fn add(&self, n: usize, by: u64) {
-        // SAFETY: As above.
+        // SAFETY: A per-CPU pointer into the allocation, by the invariant and `counter()`.
         unsafe { ktrace_this_cpu_add(self.counter(n), by) }
     }
 

@@ -21,16 +21,18 @@ static int notrace ktrace_graph_entry(struct ftrace_graph_ent *call,
 {
 	struct ktrace_graph *graph = container_of(ops, struct ktrace_graph, ops);
 
-	if (!(this_cpu_read(ktrace_gate) & graph->bit))
+	/* Preemption is off. */
+	if (!(__this_cpu_read(ktrace_gate) & graph->bit))
 		return 0;
-	return ktrace_graph_called(graph, call, fregs);
+	return ktrace_graph_called(graph, current, call->func, call->depth, fregs);
 }
 
 static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 					struct fgraph_ops *ops,
 					struct ftrace_regs *fregs)
 {
-	ktrace_graph_returned(container_of(ops, struct ktrace_graph, ops), ret, fregs);
+	ktrace_graph_returned(container_of(ops, struct ktrace_graph, ops), current, ret->func,
+			      ret->depth, ret->overrun, fregs);
 }
 
 void ktrace_graph_init(struct ktrace_graph *graph)

@@ -14,9 +14,10 @@ struct ktrace_graph {
 };
 
 /* Defined in Rust. */
-int ktrace_graph_called(struct ktrace_graph *graph, struct ftrace_graph_ent *call,
-			struct ftrace_regs *fregs);
-void ktrace_graph_returned(struct ktrace_graph *graph, struct ftrace_graph_ret *ret,
+int ktrace_graph_called(struct ktrace_graph *graph, struct task_struct *task,
+			unsigned long func, int depth, struct ftrace_regs *fregs);
+void ktrace_graph_returned(struct ktrace_graph *graph, struct task_struct *task,
+			   unsigned long func, int depth, unsigned int overrun,
 			   struct ftrace_regs *fregs);
 unsigned int ktrace_print_line(struct trace_iterator *iter);
 

@@ -52,10 +52,13 @@ use super::{
     abi,
     ftrace_ops::MAX_ARGS,
     gate,
+    once::Once,
+    records::Context,
     symbols::{
         Data,
         Resolved, //
     },
+    task::Task,
     trace_array::TraceArray, //
 };
 
@@ -140,14 +143,14 @@ impl FrameRef<'_> {
     /// Whether that flag is set.
     #[inline]
     pub fn is_set(&self, flag: u32) -> bool {
-        self.0.tag_flags.load(Relaxed) & flag != 0
+        self.0.tag_flags.read_once() & flag != 0
     }
 
     /// Sets a flag, one of the lowest eight bits. True if it was not set: nobody else is told so.
     #[inline]
     pub fn set(&self, flag: u32) -> bool {
         let flag = flag & ((1 << FLAG_BITS) - 1);
-        let mut old = self.0.tag_flags.load(Relaxed);
+        let mut old = self.0.tag_flags.read_once();
         while old & flag == 0 {
             match self.0.tag_flags.cmpxchg(old, old | flag, Relaxed) {
                 Ok(_) => return true,
@@ -203,10 +206,11 @@ pub struct Inner<G> {
 ///
 /// # Invariants
 ///
-/// Preemption is off, `ops` is that of a hook that is registered or was just now, and the shadow
+/// Preemption is off, `task` is the current one, `ops` is that of a hook that is registered or was just now, and the shadow
 /// stack of the current task holds still but for interrupts, which leave it as they find it.
 pub struct Open<'a> {
     ops: &'a abi::fgraph_ops,
+    task: Task<'a>,
     tag: u32,
     tr: &'a TraceArray,
     depth: i32,
@@ -223,6 +227,12 @@ impl<'a> Open<'a> {
     #[inline]
     pub fn tag(&self) -> u32 {
         self.tag
+    }
+
+    /// The current task.
+    #[inline]
+    pub fn task(&self) -> Task<'a> {
+        self.task
     }
 
     /// How deep the innermost call is; 0 is the outermost one.
@@ -245,14 +255,14 @@ impl<'a> Open<'a> {
         // stays until the call returns, which is after this.
         let stored = unsafe { stored.as_ref() };
         // INVARIANT: As just said.
-        (stored.tag_flags.load(Relaxed) >> FLAG_BITS == self.tag).then_some(FrameRef(stored))
+        (stored.tag_flags.read_once() >> FLAG_BITS == self.tag).then_some(FrameRef(stored))
     }
 
     /// The call that is `up` levels above the innermost one, if this hook traces it.
     pub fn caller(&self, up: i32) -> Option<Caller<'_>> {
         let frame = self.frame(up)?;
         // SAFETY: Walks the shadow stack of the current task, by the invariant.
-        let entry = unsafe { ktrace_call_ftrace_graph_get_ret_stack(ktrace_current(), up) };
+        let entry = unsafe { ktrace_call_ftrace_graph_get_ret_stack(self.task.as_ptr(), up) };
         // SAFETY: Null, or an entry of that stack, which stays until the call returns.
         let func = unsafe { entry.as_ref() }?.func as usize;
         Some(Caller {
@@ -278,15 +288,16 @@ impl<'a> Open<'a> {
     #[inline]
     pub fn overrun(&self) -> u32 {
         // SAFETY: One word of the current task, which is alive.
-        unsafe { (&raw const (*ktrace_current()).trace_overrun.counter).read_volatile() as u32 }
+        unsafe { (&raw const (*self.task.as_ptr()).trace_overrun.counter).read_volatile() as u32 }
     }
 
-    /// The context as the kernel packs it for a record, less the hook's own part.
+    /// The context, less the hook's own part of it.
     #[inline]
-    pub fn context(&self) -> u32 {
+    pub fn context(&self) -> Context {
         // SAFETY: Looks at this CPU and task. Preemption was turned off once for the hook, by the
         // invariant, and the function allows for just that.
-        unsafe { ktrace_context() }
+        let packed = unsafe { ktrace_context() };
+        Context::new(packed, self.task.pid())
     }
 }
 
@@ -297,14 +308,14 @@ impl TaskWord<'_> {
     /// Its value.
     #[inline]
     pub fn get(&self) -> usize {
-        self.0.load(Relaxed)
+        self.0.read_once()
     }
 
     /// Sets it. An interrupt that comes in between a [`TaskWord::get`] and this leaves the word as
     /// it finds it, or its change is lost.
     #[inline]
     pub fn set(&self, value: usize) {
-        self.0.store(value, Relaxed);
+        self.0.write_once(value);
     }
 }
 
@@ -368,7 +379,7 @@ impl Call<'_> {
     /// Where the function will return to.
     pub fn return_address(&self) -> usize {
         // SAFETY: Walks the shadow stack of the current task.
-        unsafe { ktrace_call_ftrace_graph_top_ret_addr(ktrace_current()) as usize }
+        unsafe { ktrace_call_ftrace_graph_top_ret_addr(self.open.task.as_ptr()) as usize }
     }
 }
 
@@ -566,12 +577,13 @@ pub fn current_ends<G: Bound>() {
     // SAFETY: Turned on again below.
     unsafe { ktrace_preempt_disable() };
     // SAFETY: Single words of the current task, which is alive.
-    let depth = unsafe {
+    let (task, depth) = unsafe {
         let task = ktrace_current();
-        match (*task).ret_stack.is_null() {
+        let depth = match (*task).ret_stack.is_null() {
             true => -1,
             false => (*task).curr_ret_depth,
-        }
+        };
+        (task, depth)
     };
     for place in G::hooks() {
         // SAFETY: Null, or registered: who unregisters clears the place first, and then waits for
@@ -583,6 +595,8 @@ pub fn current_ends<G: Bound>() {
             // INVARIANT: Preemption is off. What is on the stack stays: this runs in its task.
             inner.state.ends(&Open {
                 ops: &inner.shared.ops,
+                // SAFETY: As above.
+                task: unsafe { Task::from_raw(task) },
                 tag: inner.tag,
                 // SAFETY: Alive as long as the hook is registered.
                 tr: unsafe { TraceArray::from_raw(inner.tr) },
@@ -612,30 +626,32 @@ impl<G: Bound> Drop for Hook<G> {
 
 /// # Safety
 ///
-/// For `fgraph.c`: `graph` is that of a registered [`Hook`] of this type, and the other two are
-/// what the kernel passed to the callback.
+/// For `fgraph.c`: `graph` is that of a registered [`Hook`] of this type, `task` the current
+/// one, and the others are what the kernel passed to the callback.
 #[doc(hidden)]
 #[inline]
 pub unsafe fn dispatch_call<G: Bound>(
     graph: *mut c_void,
-    call: *const c_void,
+    task: *mut kernel::bindings::task_struct,
+    func: usize,
+    depth: i32,
     fregs: *mut c_void,
 ) -> bool {
     // SAFETY: By the precondition; `shared` is the first member. Freed only after the callback has
     // returned.
     let inner = unsafe { &*graph.cast::<Inner<G>>() };
-    // SAFETY: What the kernel passed. It is packed, so it is read as a whole.
-    let entry = unsafe { call.cast::<abi::ftrace_graph_ent>().read_unaligned() };
     // INVARIANT: Within the callback: preemption is off, and the call is on the shadow stack.
     inner.state.called(&Call {
         open: Open {
             ops: &inner.shared.ops,
+            // SAFETY: The current task, by the precondition.
+            task: unsafe { Task::from_raw(task) },
             tag: inner.tag,
             // SAFETY: Alive as long as the hook is registered.
             tr: unsafe { TraceArray::from_raw(inner.tr) },
-            depth: entry.depth as i32,
+            depth,
         },
-        func: entry.func,
+        func,
         fregs,
     })
 }
@@ -647,24 +663,27 @@ pub unsafe fn dispatch_call<G: Bound>(
 #[inline]
 pub unsafe fn dispatch_return<G: Bound>(
     graph: *mut c_void,
-    ret: *const c_void,
+    task: *mut kernel::bindings::task_struct,
+    func: usize,
+    depth: i32,
+    overrun: u32,
     fregs: *mut c_void,
 ) {
     // SAFETY: As above.
     let inner = unsafe { &*graph.cast::<Inner<G>>() };
-    // SAFETY: As above.
-    let entry = unsafe { ret.cast::<abi::ftrace_graph_ret>().read_unaligned() };
     // INVARIANT: As above; the call leaves the shadow stack after the callback.
     inner.state.returned(&Return {
         open: Open {
             ops: &inner.shared.ops,
+            // SAFETY: As above.
+            task: unsafe { Task::from_raw(task) },
             tag: inner.tag,
             // SAFETY: Alive as long as the hook is registered.
             tr: unsafe { TraceArray::from_raw(inner.tr) },
-            depth: entry.depth,
+            depth,
         },
-        func: entry.func,
-        overrun: entry.overrun,
+        func,
+        overrun,
         fregs,
     });
 }
@@ -676,6 +695,8 @@ macro_rules! bind_graph_hook {
         const _: () = {
             use ::kernel::ffi::{
                 c_int,
+                c_uint,
+                c_ulong,
                 c_void, //
             };
             use $crate::ktrace::fgraph;
@@ -698,11 +719,15 @@ macro_rules! bind_graph_hook {
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_called(
                 graph: *mut c_void,
-                call: *mut c_void,
+                task: *mut ::kernel::bindings::task_struct,
+                func: c_ulong,
+                depth: c_int,
                 fregs: *mut c_void,
             ) -> c_int {
                 // SAFETY: By the precondition.
-                c_int::from(unsafe { fgraph::dispatch_call::<$hook>(graph, call, fregs) })
+                c_int::from(unsafe {
+                    fgraph::dispatch_call::<$hook>(graph, task, func as usize, depth, fregs)
+                })
             }
 
             /// # Safety
@@ -711,11 +736,23 @@ macro_rules! bind_graph_hook {
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_returned(
                 graph: *mut c_void,
-                ret: *mut c_void,
+                task: *mut ::kernel::bindings::task_struct,
+                func: c_ulong,
+                depth: c_int,
+                overrun: c_uint,
                 fregs: *mut c_void,
             ) {
                 // SAFETY: By the precondition.
-                unsafe { fgraph::dispatch_return::<$hook>(graph, ret, fregs) }
+                unsafe {
+                    fgraph::dispatch_return::<$hook>(
+                        graph,
+                        task,
+                        func as usize,
+                        depth,
+                        overrun,
+                        fregs,
+                    )
+                }
             }
         };
     };

@@ -31,6 +31,8 @@ use kernel::{
 use super::{
     abi,
     gate,
+    once::Once,
+    records::Context,
     symbols::{
         Data,
         Resolved, //
@@ -47,9 +49,6 @@ extern "C" {
     fn unregister_ftrace_function(ops: *mut abi::ftrace_ops) -> c_int;
     fn ftrace_ops_set_global_filter(ops: *mut abi::ftrace_ops);
     fn ktrace_slot_function(slot: c_uint) -> Func;
-    fn ktrace_recursion_enter(ip: c_ulong, parent_ip: c_ulong) -> c_int;
-    fn ktrace_recursion_exit(bit: c_int);
-    fn ktrace_context() -> c_uint;
     fn ktrace_current() -> *mut kernel::bindings::task_struct;
     fn ktrace_argument(fregs: *mut c_void, n: c_uint) -> c_ulong;
     fn ktrace_stack_pointer(fregs: *mut c_void) -> c_ulong;
@@ -87,6 +86,8 @@ pub struct Call<'a> {
     parent_ip: usize,
     fregs: *mut c_void,
     tr: &'a TraceArray,
+    /// The context of the traced function, less the hook's own part of it.
+    pub context: Context,
 }
 
 impl<'a> Call<'a> {
@@ -96,6 +97,20 @@ impl<'a> Call<'a> {
         self.tr
     }
 
+    /// The same once more, for a path that is rarely taken: what is handed on by reference has to lie
+    /// in memory, and the usual path does not pay for that.
+    #[inline]
+    pub fn again(&self) -> Self {
+        // INVARIANT: As that of `self`.
+        Self {
+            ip: self.ip,
+            parent_ip: self.parent_ip,
+            fregs: self.fregs,
+            tr: self.tr,
+            context: self.context,
+        }
+    }
+
     /// Where the function will return to. If a graph tracer has put itself in that place, what it
     /// has replaced.
     #[inline]
@@ -103,23 +118,7 @@ impl<'a> Call<'a> {
         if self.parent_ip != Data::ReturnToHandler.address() {
             return self.parent_ip;
         }
-        self.true_parent_ip()
-    }
-
-    #[cold]
-    fn true_parent_ip(&self) -> usize {
-        let mut index = 0;
-        // SAFETY: Walks the shadow stack of the current task for the entry that belongs to this
-        // place on its stack, as the kernel's own function tracer does in this situation; `fregs`
-        // is valid by the invariant.
-        unsafe {
-            ktrace_call_ftrace_graph_ret_addr(
-                ktrace_current(),
-                &mut index,
-                self.parent_ip as c_ulong,
-                ktrace_stack_pointer(self.fregs) as *mut c_ulong,
-            ) as usize
-        }
+        true_parent_ip(self.parent_ip, self.fregs)
     }
 
     /// Argument number `n`, as the register holds it; 0 if `n` is not below [`MAX_ARGS`].
@@ -128,36 +127,23 @@ impl<'a> Call<'a> {
         // SAFETY: Reads from the registers, which are valid by the invariant.
         unsafe { ktrace_argument(self.fregs, n as c_uint) as usize }
     }
-
-    /// The context of the traced function as the kernel packs it for a record: flags, preemption
-    /// and migration counts, less the hook's own part.
-    #[inline]
-    pub fn context(&self) -> u32 {
-        // SAFETY: Looks at this CPU and task. Preemption was turned off once by the recursion
-        // guard, by the invariant, and the function allows for just that.
-        unsafe { ktrace_context() }
-    }
 }
 
-/// The guard against tracing what tracing does: shared with every other user of ftrace, since it is
-/// the kernel's own.
-struct RecursionGuard(c_int);
-
-impl RecursionGuard {
-    #[inline]
-    fn try_enter(ip: usize, parent_ip: usize) -> Option<Self> {
-        // SAFETY: Any context. What it returns is given back on drop, in the same context.
-        let bit = unsafe { ktrace_recursion_enter(ip as c_ulong, parent_ip as c_ulong) };
-        // Not `then_some()`: that would make a guard, and drop it, even if there is none to be had.
-        (bit >= 0).then(|| Self(bit))
-    }
-}
-
-impl Drop for RecursionGuard {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: The bit that `try_enter()` got.
-        unsafe { ktrace_recursion_exit(self.0) }
+/// Where a call will return to, if a graph tracer has put `parent_ip` in that place; for the one that
+/// `fregs` is about.
+#[cold]
+fn true_parent_ip(parent_ip: usize, fregs: *mut c_void) -> usize {
+    let mut index = 0;
+    // SAFETY: Walks the shadow stack of the current task for the entry that belongs to this place
+    // on its stack, as the kernel's own function tracer does in this situation; `fregs` is what
+    // ftrace passed, as the caller has it from a `Call`.
+    unsafe {
+        ktrace_call_ftrace_graph_ret_addr(
+            ktrace_current(),
+            &mut index,
+            parent_ip as c_ulong,
+            ktrace_stack_pointer(fregs) as *mut c_ulong,
+        ) as usize
     }
 }
 
@@ -311,29 +297,56 @@ impl<F: Bound> Drop for Hook<F> {
     }
 }
 
-#[doc(hidden)]
+/// The hook in a slot, with its trace array.
+///
+/// # Safety
+///
+/// Only for callbacks of ftrace, and until they return.
 #[inline]
-pub fn dispatch<F: Bound>(slot: u32, ip: usize, parent_ip: usize, fregs: *mut c_void) {
-    let Some(entry) = F::slots().get(slot as usize) else {
-        return;
-    };
+unsafe fn hook_of<'a, F: Bound>(slot: u32) -> Option<(&'a F, &'a TraceArray)> {
+    let entry = F::slots().get(slot as usize)?;
     // SAFETY: Null, or the state of a hook that is registered, by the invariant of `Hook`; it is
     // not freed before ftrace has seen this callback return.
-    let Some(hook) = (unsafe { entry.hook.load(Acquire).as_ref() }) else {
-        return;
-    };
-    let Some(_guard) = RecursionGuard::try_enter(ip, parent_ip) else {
-        return hook.recursed();
-    };
+    let hook = unsafe { entry.hook.read_once().as_ref() }?;
     // SAFETY: As for the hook: alive as long as it is registered.
-    let tr = unsafe { TraceArray::from_raw(entry.tr.load(Acquire)) };
-    // INVARIANT: `fregs` is passed on as it came, and the guard is held.
-    hook.called(&Call {
-        ip,
-        parent_ip,
-        fregs,
-        tr,
-    });
+    Some((hook, unsafe { TraceArray::from_raw(entry.tr.read_once()) }))
+}
+
+/// # Safety
+///
+/// For `shim.c`: in a callback of ftrace, with what that was given, under the guard against
+/// recursion.
+#[doc(hidden)]
+#[inline]
+pub unsafe fn dispatch<F: Bound>(
+    slot: u32,
+    ip: usize,
+    parent_ip: usize,
+    fregs: *mut c_void,
+    context: Context,
+) {
+    // SAFETY: By the precondition.
+    if let Some((hook, tr)) = unsafe { hook_of::<F>(slot) } {
+        // INVARIANT: `fregs` is passed on as it came, and the guard is held, by the precondition.
+        hook.called(&Call {
+            ip,
+            parent_ip,
+            fregs,
+            tr,
+            context,
+        });
+    }
+}
+
+/// # Safety
+///
+/// For `shim.c`: in a callback of ftrace.
+#[doc(hidden)]
+pub unsafe fn dispatch_recursed<F: Bound>(slot: u32) {
+    // SAFETY: By the precondition.
+    if let Some((hook, _)) = unsafe { hook_of::<F>(slot) } {
+        hook.recursed();
+    }
 }
 
 /// Names the one type whose [`FunctionHook`] the entry functions call.
@@ -354,14 +367,37 @@ macro_rules! bind_function_hook {
                 }
             }
 
+            /// # Safety
+            ///
+            /// For `shim.c`: as [`ftrace_ops::dispatch`] asks.
             #[no_mangle]
-            extern "C" fn ktrace_function_hit(
+            unsafe extern "C" fn ktrace_function_hit(
                 slot: ::kernel::ffi::c_uint,
                 ip: ::kernel::ffi::c_ulong,
                 parent_ip: ::kernel::ffi::c_ulong,
                 fregs: *mut ::kernel::ffi::c_void,
+                packed: ::kernel::ffi::c_uint,
+                pid: ::kernel::ffi::c_int,
             ) {
-                ftrace_ops::dispatch::<$hook>(slot, ip as usize, parent_ip as usize, fregs);
+                // SAFETY: By the precondition.
+                unsafe {
+                    ftrace_ops::dispatch::<$hook>(
+                        slot,
+                        ip as usize,
+                        parent_ip as usize,
+                        fregs,
+                        $crate::ktrace::records::Context::new(packed, pid),
+                    )
+                };
+            }
+
+            /// # Safety
+            ///
+            /// For `shim.c`: in a callback of ftrace.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_function_recursed(slot: ::kernel::ffi::c_uint) {
+                // SAFETY: By the precondition.
+                unsafe { ftrace_ops::dispatch_recursed::<$hook>(slot) };
             }
         };
     };

@@ -14,7 +14,7 @@ KTRACE_FUNCTION(tracing_gen_ctx_irq_test);
 KTRACE_FUNCTION(tracing_start_cmdline_record);
 KTRACE_FUNCTION(tracing_stop_cmdline_record);
 KTRACE_FUNCTION(ring_buffer_record_is_on_cpu);
-KTRACE_FUNCTION(in_sched_functions);
+KTRACE_FUNCTION(__get_wchan);
 KTRACE_FUNCTION(register_ftrace_graph);
 KTRACE_FUNCTION(unregister_ftrace_graph);
 KTRACE_FUNCTION(fgraph_init_ops);

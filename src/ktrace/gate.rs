@@ -16,15 +16,17 @@
 //! function calls order the two.
 
 use kernel::sync::atomic::{
-    Acquire,
     Atomic,
     Relaxed,
     Release, //
 };
 
-use super::trace_array::{
-    Id,
-    TraceArray, //
+use super::{
+    once::Once,
+    trace_array::{
+        Id,
+        TraceArray, //
+    },
 };
 
 /// How many hooks there can be; `KTRACE_NR_SLOTS` in `shim.h`.
@@ -49,7 +51,7 @@ extern "C" {
 /// The mask of the hooks that want every task.
 #[inline]
 pub fn always() -> u32 {
-    ALWAYS.load(Relaxed)
+    ALWAYS.read_once()
 }
 
 /// Sets the mask of the hooks that want every task. Takes effect with the next [`refresh`].
@@ -79,12 +81,10 @@ pub fn set_owner(slot: u32, owner: Option<Id>) {
 /// because it has none. Any context.
 #[inline]
 pub fn wants(tr: &TraceArray, mask: u32) -> bool {
-    let mut owned = OWNED.load(Acquire);
+    let mut owned = OWNED.read_once();
     while owned != 0 {
         let slot = owned.trailing_zeros();
-        let owner = OWNERS
-            .get(slot as usize)
-            .map_or(0, |owner| owner.load(Relaxed));
+        let owner = OWNERS.get(slot as usize).map_or(0, Once::read_once);
         if owner == tr.id().as_usize() {
             return mask & 1 << slot != 0;
         }

@@ -20,6 +20,7 @@ pub mod gate;
 pub mod global;
 pub mod instances;
 pub mod iter;
+pub mod once;
 pub mod pid_map;
 pub mod records;
 pub mod sched;

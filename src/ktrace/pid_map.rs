@@ -20,6 +20,8 @@ use kernel::{
     },
 };
 
+use super::once::Once;
+
 const ROOT_BITS: u32 = 10;
 const MID_BITS: u32 = 9;
 const LEAF_BITS: u32 = 3;
@@ -89,9 +91,9 @@ impl<T: Default> PidMap<T> {
     /// The value of `id`, if there was ever one. Any context, NMI too.
     #[inline]
     pub fn get(&self, id: u32) -> Option<&T> {
-        let mid = self.root.get(root_index(id))?.load(Acquire);
-        // SAFETY: Null or a live box, by the invariant; the acquire pairs with `set_once()`.
-        let leaf = unsafe { mid.as_ref() }?.get(mid_index(id))?.load(Acquire);
+        let mid = self.root.get(root_index(id))?.read_once();
+        // SAFETY: Null or a live box, by the invariant; published by `set_once()` before, and followed.
+        let leaf = unsafe { mid.as_ref() }?.get(mid_index(id))?.read_once();
         // SAFETY: As above.
         unsafe { leaf.as_ref() }?.get(leaf_index(id))
     }

@@ -6,7 +6,10 @@
 //! C headers: `include/linux/ring_buffer.h`, `kernel/trace/trace_entries.h`.
 
 use core::{
-    mem::size_of,
+    mem::{
+        align_of,
+        size_of, //
+    },
     ptr::addr_of_mut, //
 };
 
@@ -34,12 +37,53 @@ extern "C" {
         length: c_ulong,
     ) -> *mut abi::ring_buffer_event;
     fn ring_buffer_event_data(event: *mut abi::ring_buffer_event) -> *mut c_void;
-    fn ring_buffer_unlock_commit(buffer: *mut abi::trace_buffer) -> c_int;
     fn ktrace_call_ring_buffer_record_is_on_cpu(buffer: *mut abi::trace_buffer, cpu: c_int)
         -> bool;
-    fn ktrace_current_pid() -> c_int;
-    fn ktrace_this_cpu_set_flag(flag: c_ulong);
+    fn ktrace_commit(buffer: *mut abi::trace_buffer, taskinfo_flag: c_ulong);
     fn stack_trace_save(store: *mut c_ulong, size: c_uint, skip: c_uint) -> c_uint;
+}
+
+/// Who writes a record, and where: what the kernel puts at the beginning of each.
+#[derive(Clone, Copy)]
+pub struct Context {
+    /// Flags, preemption and migration counts, as the kernel packs them for a record.
+    pub(super) packed: u32,
+    /// The current task's id.
+    pub(super) pid: i32,
+}
+
+impl Context {
+    #[doc(hidden)]
+    #[inline]
+    pub fn new(packed: u32, pid: i32) -> Self {
+        Self { packed, pid }
+    }
+}
+
+/// Writes a value to its place in a record. Not byte by byte, as Rust would for arm64, where it takes
+/// unaligned accesses for forbidden.
+///
+/// # Safety
+///
+/// `place` must be valid for that, and aligned for `T` or to four bytes, as records are.
+#[inline(always)]
+pub(super) unsafe fn put<T: Copy>(place: *mut T, value: T) {
+    if align_of::<T>() <= align_of::<u32>() {
+        // SAFETY: By the precondition.
+        unsafe { place.write(value) }
+    } else if cfg!(CONFIG_X86) {
+        // SAFETY: By the precondition.
+        unsafe { place.write_unaligned(value) }
+    } else {
+        let words = (&raw const value).cast::<u32>();
+        // SAFETY: The size of a type is a multiple of its alignment, here of more than four bytes,
+        // and both places are aligned to four.
+        unsafe {
+            place
+                .cast::<u32>()
+                .copy_from_nonoverlapping(words, size_of::<T>() / size_of::<u32>());
+        }
+    }
 }
 
 /// A record was not written: the buffer had no room for it, or was not recording.
@@ -61,7 +105,7 @@ impl Reservation {
     /// Reserves `len` bytes, which must be at least the common header. Preemption must be off; any
     /// context.
     #[inline]
-    fn new(tr: &TraceArray, kind: u32, len: usize, context: u32) -> Result<Self, NotWritten> {
+    fn new(tr: &TraceArray, kind: u32, len: usize, context: Context) -> Result<Self, NotWritten> {
         let buffer = tr.buffer();
         // SAFETY: The buffer of a live trace array. It may be resized or reset at any time, which
         // the function allows for, and swapped for a snapshot, which is as well: each is a buffer
@@ -77,9 +121,9 @@ impl Reservation {
         // (`tracing_generic_entry_update()`), and is aligned to four bytes as the header needs.
         unsafe {
             addr_of_mut!((*header).type_).write(kind as u16);
-            addr_of_mut!((*header).flags).write((context >> 16) as u8);
-            addr_of_mut!((*header).preempt_count).write((context & 0xff) as u8);
-            addr_of_mut!((*header).pid).write(ktrace_current_pid());
+            addr_of_mut!((*header).flags).write((context.packed >> 16) as u8);
+            addr_of_mut!((*header).preempt_count).write((context.packed & 0xff) as u8);
+            addr_of_mut!((*header).pid).write(context.pid);
         }
         // INVARIANT: As just made.
         Ok(Self { buffer, entry })
@@ -90,12 +134,8 @@ impl Drop for Reservation {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: Commits the reservation that this CPU holds, by the invariant. The flag is a
-        // per-CPU `bool` of the kernel, found by its name; it asks the scheduler's hook to remember
-        // the name of the task that leaves next, and is set before each commit.
-        unsafe {
-            ktrace_this_cpu_set_flag(Data::TaskinfoSave.address() as c_ulong);
-            ring_buffer_unlock_commit(self.buffer);
-        }
+        // per-CPU `bool` of the kernel, found by its name.
+        unsafe { ktrace_commit(self.buffer, Data::TaskinfoSave.address() as c_ulong) };
     }
 }
 
@@ -107,23 +147,23 @@ pub fn is_recording(tr: &TraceArray) -> bool {
     unsafe { ktrace_call_ring_buffer_record_is_on_cpu(tr.buffer(), cpu) }
 }
 
-/// Writes what the function tracer writes (`TRACE_FN`), with the call's arguments if `args`. Any
-/// context.
+/// Writes what the function tracer writes (`TRACE_FN`), with the first `words` arguments of the call.
+/// Any context.
 #[inline]
-pub fn function(call: &Call<'_>, context: u32, args: bool) -> Result<(), NotWritten> {
+pub fn function(call: &Call<'_>, words: usize) -> Result<(), NotWritten> {
     let parent_ip = call.parent_ip();
-    let words = if args { MAX_ARGS } else { 0 };
+    let words = words.min(MAX_ARGS);
     let len = size_of::<abi::ftrace_entry>() + words * size_of::<c_ulong>();
-    let record = Reservation::new(call.tr(), abi::trace_type_TRACE_FN, len, context)?;
+    let record = Reservation::new(call.tr(), abi::trace_type_TRACE_FN, len, call.context)?;
     let entry: *mut abi::ftrace_entry = record.entry.cast();
     // SAFETY: The reservation has room for the entry and `words` arguments behind it. It is aligned
-    // to four bytes only.
+    // to four bytes.
     unsafe {
-        addr_of_mut!((*entry).ip).write_unaligned(call.ip as c_ulong);
-        addr_of_mut!((*entry).parent_ip).write_unaligned(parent_ip as c_ulong);
+        put(addr_of_mut!((*entry).ip), call.ip as c_ulong);
+        put(addr_of_mut!((*entry).parent_ip), parent_ip as c_ulong);
         let first: *mut c_ulong = addr_of_mut!((*entry).args).cast();
         for n in 0..words {
-            first.add(n).write_unaligned(call.argument(n) as c_ulong);
+            put(first.add(n), call.argument(n) as c_ulong);
         }
     }
     Ok(())
@@ -133,14 +173,14 @@ pub fn function(call: &Call<'_>, context: u32, args: bool) -> Result<(), NotWrit
 pub struct Direct<'a> {
     tr: &'a TraceArray,
     kind: u32,
-    context: u32,
+    context: Context,
     record: Option<Reservation>,
 }
 
 impl<'a> Direct<'a> {
     /// One that begins with `kind`. Preemption must be off until it is done.
     #[inline]
-    pub fn new(tr: &'a TraceArray, kind: u32, context: u32) -> Self {
+    pub fn new(tr: &'a TraceArray, kind: u32, context: Context) -> Self {
         Self {
             tr,
             kind,
@@ -208,7 +248,7 @@ impl Ago {
 #[inline]
 pub fn graph_entry(
     tr: &TraceArray,
-    context: u32,
+    context: Context,
     call: GraphEntry,
     words: &[usize],
     late_ns: Option<u64>,
@@ -218,18 +258,18 @@ pub fn graph_entry(
     let record = Reservation::new(tr, abi::trace_type_TRACE_GRAPH_ENT, len, context)?;
     let entry: *mut abi::ftrace_graph_ent_entry = record.entry.cast();
     // SAFETY: The reservation has room for the entry and the words behind it. It is aligned to four
-    // bytes only.
+    // bytes.
     unsafe {
         let call_place = addr_of_mut!((*entry).graph_ent);
-        addr_of_mut!((*call_place).func).write_unaligned(call.func as c_ulong);
-        addr_of_mut!((*call_place).depth).write_unaligned(call.depth as isize);
+        put(addr_of_mut!((*call_place).func), call.func as c_ulong);
+        put(addr_of_mut!((*call_place).depth), call.depth as isize);
         let first: *mut usize = addr_of_mut!((*entry).args).cast();
         for (n, word) in words.iter().enumerate() {
-            first.add(n).write_unaligned(*word);
+            put(first.add(n), *word);
         }
         if let Some(late_ns) = late_ns {
             let place: *mut Ago = record.entry.cast::<u8>().add(fixed).cast();
-            place.write_unaligned(Ago::new(late_ns));
+            put(place, Ago::new(late_ns));
         }
     }
     Ok(())
@@ -263,7 +303,11 @@ pub const HAS_VALUE: bool = cfg!(CONFIG_FUNCTION_GRAPH_RETVAL);
 /// Writes what the function graph tracer writes for a return (`TRACE_GRAPH_RET`). Preemption must be
 /// off; any context.
 #[inline]
-pub fn graph_return(tr: &TraceArray, context: u32, ret: &GraphReturn) -> Result<(), NotWritten> {
+pub fn graph_return(
+    tr: &TraceArray,
+    context: Context,
+    ret: &GraphReturn,
+) -> Result<(), NotWritten> {
     let fixed = size_of::<abi::ftrace_graph_ret_entry>();
     let value = ret.value.unwrap_or(0);
     let behind = match ret.value {
@@ -275,21 +319,21 @@ pub fn graph_return(tr: &TraceArray, context: u32, ret: &GraphReturn) -> Result<
     let record = Reservation::new(tr, abi::trace_type_TRACE_GRAPH_RET, len, context)?;
     let entry: *mut abi::ftrace_graph_ret_entry = record.entry.cast();
     // SAFETY: The reservation has room for the entry and what is behind it. It is aligned to four
-    // bytes only.
+    // bytes.
     unsafe {
         let about = addr_of_mut!((*entry).ret);
-        addr_of_mut!((*about).func).write_unaligned(ret.call.func as c_ulong);
+        put(addr_of_mut!((*about).func), ret.call.func as c_ulong);
         #[cfg(CONFIG_FUNCTION_GRAPH_RETVAL)]
-        addr_of_mut!((*about).retval).write_unaligned(value as c_ulong);
-        addr_of_mut!((*about).depth).write_unaligned(ret.call.depth);
-        addr_of_mut!((*about).overrun).write_unaligned(ret.overrun);
-        addr_of_mut!((*entry).calltime).write_unaligned(ret.calltime_ns);
-        addr_of_mut!((*entry).rettime).write_unaligned(ret.rettime_ns);
+        put(addr_of_mut!((*about).retval), value as c_ulong);
+        put(addr_of_mut!((*about).depth), ret.call.depth);
+        put(addr_of_mut!((*about).overrun), ret.overrun);
+        put(addr_of_mut!((*entry).calltime), ret.calltime_ns);
+        put(addr_of_mut!((*entry).rettime), ret.rettime_ns);
         if behind != 0 {
             let place: *mut u32 = record.entry.cast::<u8>().add(fixed).cast();
-            place.write_unaligned(if ret.closes { GRAPH_CLOSES } else { 0 });
+            put(place, if ret.closes { GRAPH_CLOSES } else { 0 });
             if behind > size_of::<u32>() {
-                place.add(1).cast::<usize>().write_unaligned(value);
+                put(place.add(1).cast::<usize>(), value);
             }
         }
     }
@@ -383,7 +427,7 @@ const CALL_SITE: usize = 16;
 
 /// Writes the kernel stack as the kernel's own stack traces are written (`TRACE_STACK`), from the
 /// traced function on. True if it was deeper than what a record takes. Any context.
-pub fn stack(call: &Call<'_>, context: u32) -> Result<bool, NotWritten> {
+pub fn stack(call: &Call<'_>) -> Result<bool, NotWritten> {
     let mut frames = [0 as c_ulong; MAX_FRAMES];
     // SAFETY: Writes at most the given number of words to the array.
     let n = unsafe { stack_trace_save(frames.as_mut_ptr(), MAX_FRAMES as c_uint, 0) };
@@ -395,15 +439,15 @@ pub fn stack(call: &Call<'_>, context: u32) -> Result<bool, NotWritten> {
     let shown = all.get(first..).unwrap_or(all);
 
     let len = size_of::<abi::stack_entry>() + core::mem::size_of_val(shown);
-    let record = Reservation::new(call.tr(), abi::trace_type_TRACE_STACK, len, context)?;
+    let record = Reservation::new(call.tr(), abi::trace_type_TRACE_STACK, len, call.context)?;
     let entry: *mut abi::stack_entry = record.entry.cast();
     // SAFETY: The reservation has room for the entry and the frames behind it, aligned to four
-    // bytes only.
+    // bytes.
     unsafe {
-        addr_of_mut!((*entry).size).write_unaligned(shown.len() as c_int);
+        put(addr_of_mut!((*entry).size), shown.len() as c_int);
         let first: *mut c_ulong = addr_of_mut!((*entry).caller).cast();
         for (n, frame) in shown.iter().enumerate() {
-            first.add(n).write_unaligned(*frame);
+            put(first.add(n), *frame);
         }
     }
     Ok(all.len() == MAX_FRAMES)

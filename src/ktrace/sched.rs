@@ -22,7 +22,6 @@ use kernel::{
     prelude::*,
     str::CStr,
     sync::atomic::{
-        Acquire,
         Atomic,
         Full,
         Release, //
@@ -30,6 +29,7 @@ use kernel::{
 };
 
 use super::{
+    once::Once,
     symbols::Resolved,
     task::{
         Comm,
@@ -84,24 +84,13 @@ pub fn now_ns() -> u64 {
     unsafe { ktrace_sched_now() }
 }
 
-/// How many frames of the stack are looked at.
-const FRAMES: usize = 24;
-
-/// Who called the scheduler in the current task, in the text of a function: what `/proc/PID/wchan`
-/// tells of a task that sleeps. 0 if that cannot be told. For [`SchedHooks::switch`].
-pub fn caller() -> usize {
-    let mut frames = [0 as c_ulong; FRAMES];
-    // SAFETY: Writes at most the given number of words to the array.
-    let n = unsafe { stack_trace_save(frames.as_mut_ptr(), FRAMES as c_uint, 0) };
-    let frames = frames.get(..n as usize).unwrap_or(&[]);
-    // SAFETY: Compares the address with the bounds of a section. It is bound, as the probes exist.
-    let scheduler = |frame: &&c_ulong| unsafe { ktrace_call_in_sched_functions(**frame) } != 0;
-    // On top are the probes, then the scheduler, then whoever called it.
-    let mut from_scheduler = frames.iter().skip_while(|frame| !scheduler(frame));
-    from_scheduler
-        .find(|frame| !scheduler(frame))
-        .copied()
-        .unwrap_or(0)
+/// Which function wanted `task` to sleep, as an address in its text: what `/proc/PID/wchan` tells. 0 if
+/// that cannot be told. For [`SchedHooks::wakeup`], of the task that is woken: it has left its CPU
+/// and cannot have another one yet. Of a task that runs it tells nothing that makes sense.
+pub fn caller_of(task: Task<'_>) -> usize {
+    // SAFETY: A live task. The function walks its stack from where it was switched out, takes hold
+    // of the stack meanwhile, and looks at nothing outside of it.
+    unsafe { ktrace_call___get_wchan(task.as_ptr()) as usize }
 }
 
 /// What `task` does just now, and may have changed to something else already.
@@ -178,8 +167,7 @@ extern "C" {
     fn ktrace_detach_sched_probes();
     fn ktrace_task_doing(task: *mut bindings::task_struct, state: *mut u32) -> c_uint;
     fn ktrace_sched_now() -> u64;
-    fn ktrace_call_in_sched_functions(addr: c_ulong) -> c_int;
-    fn stack_trace_save(store: *mut c_ulong, size: c_uint, skip: c_uint) -> c_uint;
+    fn ktrace_call___get_wchan(task: *mut bindings::task_struct) -> c_ulong;
 }
 
 /// The name of a tracepoint that this kernel does not have, if there is one. May sleep.
@@ -265,7 +253,7 @@ impl<T: Bound> Drop for Registration<T> {
 #[inline]
 pub fn with_hooks<T: Bound>(call: impl FnOnce(&T)) {
     // SAFETY: Null, or alive: callers are probes, and who frees waits for those.
-    if let Some(hooks) = unsafe { T::state().load(Acquire).as_ref() } {
+    if let Some(hooks) = unsafe { T::state().read_once().as_ref() } {
         call(hooks);
     }
 }

@@ -126,13 +126,28 @@ bool ktrace_bind(unsigned int index, unsigned long addr)
  */
 DEFINE_PER_CPU(u32, ktrace_gate);
 
+/* Under the guard against recursion that is the kernel's own, shared by all users of ftrace. */
+static noinline notrace void ktrace_hit(unsigned int slot, unsigned long ip,
+					unsigned long parent_ip,
+					struct ftrace_regs *fregs)
+{
+	int bit = ftrace_test_recursion_trylock(ip, parent_ip);
+
+	if (unlikely(bit < 0)) {
+		ktrace_function_recursed(slot);
+		return;
+	}
+	ktrace_function_hit(slot, ip, parent_ip, fregs, tracing_gen_ctx_dec(), current->pid);
+	ftrace_test_recursion_unlock(bit);
+}
+
 #define KTRACE_SLOT(n) \
 static void notrace ktrace_slot_##n(unsigned long ip, unsigned long parent_ip, \
 				    struct ftrace_ops *op, \
 				    struct ftrace_regs *fregs) \
 { \
-	if (this_cpu_read(ktrace_gate) & BIT(n)) \
-		ktrace_function_hit(n, ip, parent_ip, fregs); \
+	if (ktrace_gate_read() & BIT(n)) \
+		ktrace_hit(n, ip, parent_ip, fregs); \
 }
 KTRACE_SLOT(0)
 KTRACE_SLOT(1)
@@ -224,24 +239,9 @@ bool ktrace_gate_refresh_others(void)
 
 /* What is known of the call that is being traced */
 
-int ktrace_recursion_enter(unsigned long ip, unsigned long parent_ip)
-{
-	return ftrace_test_recursion_trylock(ip, parent_ip);
-}
-
-void ktrace_recursion_exit(int bit)
-{
-	ftrace_test_recursion_unlock(bit);
-}
-
 unsigned int ktrace_context(void)
 {
 	return tracing_gen_ctx_dec();
-}
-
-pid_t ktrace_current_pid(void)
-{
-	return current->pid;
 }
 
 struct task_struct *ktrace_current(void)
@@ -261,14 +261,14 @@ unsigned long ktrace_stack_pointer(struct ftrace_regs *fregs)
 
 /* Per-CPU data whose address is known at run time only */
 
-void ktrace_this_cpu_inc(u64 __percpu *counter)
-{
-	this_cpu_inc(*counter);
-}
-
 void ktrace_this_cpu_add(u64 __percpu *counter, u64 n)
 {
+#ifdef CONFIG_X86
 	this_cpu_add(*counter, n);
+#else
+	/* One instruction where there are atomics, and no matter on which CPU it is then. */
+	atomic64_add(n, (atomic64_t *)raw_cpu_ptr(counter));
+#endif
 }
 
 u64 ktrace_percpu_sum(u64 __percpu *counter)
@@ -291,9 +291,14 @@ void ktrace_free_counters(u64 __percpu *counters)
 	free_percpu(counters);
 }
 
-void ktrace_this_cpu_set_flag(unsigned long flag)
+/*
+ * Commits what this CPU has reserved last, with preemption off since. The kernel's flag asks the scheduler's
+ * hook to remember the name of the task that leaves next, for the output.
+ */
+void ktrace_commit(struct trace_buffer *buffer, unsigned long taskinfo_flag)
 {
-	this_cpu_write(*(bool __percpu __force *)flag, true);
+	__this_cpu_write(*(bool __percpu __force *)taskinfo_flag, true);
+	ring_buffer_unlock_commit(buffer);
 }
 
 /* Memory and files that the kernel frees by itself in the end */

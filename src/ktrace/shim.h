@@ -12,6 +12,7 @@ struct dentry;
 struct file_operations;
 struct inode;
 struct task_struct;
+struct trace_buffer;
 struct tracepoint;
 
 /* A function that is to be called by a tracepoint of the kernel. */
@@ -24,9 +25,35 @@ struct ktrace_probe {
 /* One bit for each hook that wants the task which runs on a CPU. */
 DECLARE_PER_CPU(u32, ktrace_gate);
 
+/*
+ * This CPU's gate, where preemption may be on. Elsewhere than on x86 the usual way,
+ * preemption off and on again, would be most of what a hook costs for a task that
+ * is not traced: it is enough to see that the task is where it was. Only if it were
+ * moved away and back again between one instruction and the next, twice, could it
+ * be taken for the other task.
+ */
+static __always_inline u32 ktrace_gate_read(void)
+{
+#ifdef CONFIG_X86
+	return this_cpu_read(ktrace_gate);
+#else
+	unsigned long here;
+	u32 gate;
+
+	do {
+		here = __my_cpu_offset;
+		gate = READ_ONCE(*SHIFT_PERCPU_PTR(&ktrace_gate, here));
+		barrier();
+	} while (unlikely(here != __my_cpu_offset));
+	return gate;
+#endif
+}
+
 /* Defined in Rust, called from shim.c; the Rust side says what each means. */
 void ktrace_function_hit(unsigned int slot, unsigned long ip,
-			 unsigned long parent_ip, struct ftrace_regs *fregs);
+			 unsigned long parent_ip, struct ftrace_regs *fregs,
+			 unsigned int context, pid_t pid);
+void ktrace_function_recursed(unsigned int slot);
 u32 ktrace_switch_to(struct task_struct *next, unsigned int cpu);
 u32 ktrace_idle_mask(unsigned int cpu);
 void ktrace_new_task(struct task_struct *parent, struct task_struct *task);
@@ -49,19 +76,15 @@ ftrace_func_t ktrace_slot_function(unsigned int slot);
 void ktrace_gate_refresh(void);
 void ktrace_gate_refresh_current(void);
 bool ktrace_gate_refresh_others(void);
-int ktrace_recursion_enter(unsigned long ip, unsigned long parent_ip);
-void ktrace_recursion_exit(int bit);
 unsigned int ktrace_context(void);
-pid_t ktrace_current_pid(void);
 struct task_struct *ktrace_current(void);
 unsigned long ktrace_argument(struct ftrace_regs *fregs, unsigned int n);
 unsigned long ktrace_stack_pointer(struct ftrace_regs *fregs);
-void ktrace_this_cpu_inc(u64 __percpu *counter);
 void ktrace_this_cpu_add(u64 __percpu *counter, u64 n);
 u64 ktrace_percpu_sum(u64 __percpu *counter);
 u64 __percpu *ktrace_alloc_counters(unsigned int nr);
 void ktrace_free_counters(u64 __percpu *counters);
-void ktrace_this_cpu_set_flag(unsigned long flag);
+void ktrace_commit(struct trace_buffer *buffer, unsigned long taskinfo_flag);
 void *ktrace_zalloc(size_t size);
 void *ktrace_realloc(void *memory, size_t size);
 void ktrace_get_dentry(struct dentry *dentry);

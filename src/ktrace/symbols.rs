@@ -26,6 +26,7 @@ use kernel::{
 use super::{
     abi,
     btf::Btf,
+    once::Once,
     sched, //
 };
 
@@ -56,7 +57,7 @@ functions! {
     c"tracing_start_cmdline_record", "CONFIG_TRACING": "names of tasks in the output";
     c"tracing_stop_cmdline_record", "CONFIG_TRACING": "names of tasks in the output";
     c"ring_buffer_record_is_on_cpu", "CONFIG_RING_BUFFER": "counting lost records";
-    c"in_sched_functions", "CONFIG_KALLSYMS": "telling where a task sleeps";
+    c"__get_wchan", "CONFIG_KALLSYMS": "telling where a task sleeps";
     c"register_ftrace_graph", "CONFIG_FUNCTION_GRAPH_TRACER": "the call graph";
     c"unregister_ftrace_graph", "CONFIG_FUNCTION_GRAPH_TRACER": "the call graph";
     c"fgraph_init_ops", "CONFIG_FUNCTION_GRAPH_TRACER": "the call graph";
@@ -131,9 +132,7 @@ impl Data {
     /// The address of this symbol, as [`resolve`] found it; never zero once it has succeeded.
     #[inline]
     pub(super) fn address(self) -> usize {
-        ADDRESSES
-            .get(self as usize)
-            .map_or(0, |address| address.load(Relaxed))
+        ADDRESSES.get(self as usize).map_or(0, Once::read_once)
     }
 
     /// The same as a pointer.

@@ -25,6 +25,7 @@ use kernel::{
 
 use super::{
     gate,
+    once::Once,
     symbols::Resolved, //
 };
 
@@ -340,7 +341,7 @@ pub fn mask_of<T: Bound>(task: Task<'_>, cpu: u32) -> u32 {
 #[inline]
 pub fn mask_of_next<T: Bound>(pid: i32, cpu: u32) -> u32 {
     let always = gate::always();
-    let hooks = T::state().load(kernel::sync::atomic::Acquire);
+    let hooks = T::state().read_once();
     // SAFETY: Null, or alive: callers are probes, or have interrupts off, and `free()` waits for
     // both after it has cleared the pointer.
     match unsafe { hooks.as_ref() } {
@@ -353,7 +354,7 @@ pub fn mask_of_next<T: Bound>(pid: i32, cpu: u32) -> u32 {
 #[doc(hidden)]
 pub fn with_hooks<T: Bound>(call: impl FnOnce(&T)) {
     // SAFETY: As in `mask_of_next()`: callers are probes.
-    if let Some(hooks) = unsafe { T::state().load(kernel::sync::atomic::Acquire).as_ref() } {
+    if let Some(hooks) = unsafe { T::state().read_once().as_ref() } {
         call(hooks);
     }
 }

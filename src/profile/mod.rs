@@ -25,6 +25,7 @@ use crate::{
     ktrace::{
         fgraph,
         gate,
+        once::Once,
         task::{
             self,
             Task, //
@@ -136,7 +137,7 @@ impl Profile {
 
 /// Calls `add` with each profile of a trace array whose filter wants the task. For probes.
 fn for_each_of(task: Task<'_>, add: impl Fn(&Profile)) {
-    if ACTIVE.load(Relaxed) == 0 {
+    if ACTIVE.read_once() == 0 {
         return;
     }
     let mask = task::mask_of::<Watch>(task, 0);

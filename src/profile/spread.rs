@@ -11,6 +11,8 @@ use kernel::sync::atomic::{
     Relaxed, //
 };
 
+use crate::ktrace::once::Once;
+
 /// Bits of a time that tell buckets of one power of two apart.
 const FINE_BITS: u32 = 3;
 const FINE: usize = 1 << FINE_BITS;
@@ -64,7 +66,7 @@ impl Default for Spread {
 
 /// Makes `place` at least `value`.
 fn raise(place: &Atomic<u64>, value: u64) {
-    let mut old = place.load(Relaxed);
+    let mut old = place.read_once();
     while old < value {
         match place.cmpxchg(old, value, Relaxed) {
             Ok(_) => return,

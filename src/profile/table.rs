@@ -18,6 +18,8 @@ use kernel::{
     },
 };
 
+use crate::ktrace::once::Once;
+
 /// How many places are looked at for one key.
 const PROBES: usize = 16;
 
@@ -82,7 +84,7 @@ impl<V: Default> Table<V> {
             let Some(place) = cpu.get(at) else {
                 break;
             };
-            let mut there = place.key.load(Relaxed);
+            let mut there = place.key.read_once();
             if there == 0 {
                 there = match place.key.cmpxchg(0, key, Relaxed) {
                     Ok(_) => key,

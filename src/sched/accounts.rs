@@ -32,6 +32,7 @@ use crate::{
     },
     fgraph,
     ktrace::{
+        once::Once,
         pid_map::PidMap,
         sched::{
             self,
@@ -50,6 +51,7 @@ use crate::{
     },
     name::Name,
     profile,
+    watch::Watch,
     word::Word, //
 };
 
@@ -71,8 +73,6 @@ pub(crate) struct Block {
     pub(crate) ns: u64,
     /// In which state.
     pub(crate) state: u32,
-    /// The function that wanted it to sleep; 0 if unknown.
-    pub(crate) caller: usize,
 }
 
 /// How a task was blocked last.
@@ -132,7 +132,7 @@ impl Who {
 struct Account {
     tag: Word,
     current: Current,
-    /// The state it is blocked in, and where.
+    /// The state it is blocked in, and where it was blocked last, if that was asked for.
     state: Word,
     caller: Word,
     waker: Who,
@@ -207,7 +207,7 @@ pub(crate) struct Accounts {
     open: Atomic<bool>,
     /// Intervals that are not told, since their beginning was not seen, or for want of memory.
     gaps: Atomic<u64>,
-    /// Whether anybody but the events wants to know where tasks sleep.
+    /// Whether anybody but the events wants to know where traced tasks sleep.
     callers: Atomic<bool>,
 }
 
@@ -238,7 +238,7 @@ impl Accounts {
         n
     }
 
-    /// Whether to find out where tasks sleep, which takes a walk over their stacks.
+    /// Whether to find out where traced tasks sleep, which takes a walk over their stacks.
     pub(crate) fn set_callers(&self, wanted: bool) {
         self.callers.store(wanted, Relaxed);
     }
@@ -307,11 +307,11 @@ impl Accounts {
         Some(account)
     }
 
-    /// How long the current task was off its CPU so far; `None` for an idle task, and for one that
-    /// there was no memory for. Any context.
+    /// How long a task, the current one, was off its CPU so far; `None` for an idle task, and for
+    /// one that there was no memory for. Any context.
     #[inline]
-    pub(crate) fn off_cpu(&self) -> Option<OffCpu> {
-        let account = task::with_current(|task| self.known(task))?;
+    pub(crate) fn off_cpu(&self, task: Task<'_>) -> Option<OffCpu> {
+        let account = self.known(task)?;
         Some(OffCpu {
             wait_ns: account.wait_ns.get(),
             block_ns: account.block_ns.get(),
@@ -319,14 +319,14 @@ impl Accounts {
         })
     }
 
-    /// How the current task was blocked last. Any context.
-    pub(crate) fn last_block(&self) -> Blocked {
-        let account = task::with_current(|task| self.known(task));
-        account.map_or(Blocked::default(), |account| Blocked {
-            state: account.state.get() as u32,
-            caller: account.caller.get() as usize,
-            waker: account.unblocker.get(),
-        })
+    /// How a task, the current one, was blocked last. Any context.
+    pub(crate) fn last_block(&self, task: Task<'_>) -> Blocked {
+        self.known(task)
+            .map_or(Blocked::default(), |account| Blocked {
+                state: account.state.get() as u32,
+                caller: account.caller.get() as usize,
+                waker: account.unblocker.get(),
+            })
     }
 
     /// Puts the account of the current task where it belongs, after its id has changed. It has to
@@ -345,7 +345,7 @@ impl Accounts {
     }
 
     fn gap(&self) {
-        if self.open.load(Relaxed) {
+        if self.open.read_once() {
             self.gaps.add(1, Relaxed);
         }
     }
@@ -359,11 +359,6 @@ impl Accounts {
             state if state & ENDED != 0 => Doing::Ended,
             _ => {
                 account.state.set(u64::from(state));
-                let wanted = events::task_block::is_enabled() || self.callers.load(Relaxed);
-                account.caller.set(match wanted {
-                    true => sched::caller() as u64,
-                    false => 0,
-                });
                 Doing::Blocked
             }
         };
@@ -433,8 +428,13 @@ impl SchedHooks for Accounts {
             let block = Block {
                 ns: before.elapsed_ns(now_ns),
                 state: account.state.get() as u32,
-                caller: account.caller.get() as usize,
             };
+            // Only where it is wanted: a walk over a stack costs more than all the rest.
+            let traced = self.callers.read_once() && task::mask_of::<Watch>(task, cpu) != 0;
+            account.caller.set(match traced {
+                true => sched::caller_of(task) as u64,
+                false => 0,
+            });
             account.block_ns.add_alone(block.ns);
             events::task_block::trace(task, &block, &waker);
         }

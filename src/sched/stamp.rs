@@ -7,6 +7,8 @@ use kernel::sync::atomic::{
     Relaxed, //
 };
 
+use crate::ktrace::once::Once;
+
 /// What a task is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Doing {
@@ -82,7 +84,7 @@ impl Default for Current {
 impl Current {
     /// What there is.
     pub(crate) fn get(&self) -> Stamp {
-        Stamp::from_bits(self.0.load(Relaxed))
+        Stamp::from_bits(self.0.read_once())
     }
 
     /// The task does something else from now on. Returns what it did so far.
@@ -92,7 +94,7 @@ impl Current {
     pub(crate) fn turn(&self, doing: Doing, now_ns: u64) -> Stamp {
         let before = self.get();
         let since_ns = now_ns.max(before.since_ns);
-        self.0.store(Stamp { doing, since_ns }.to_bits(), Relaxed);
+        self.0.write_once(Stamp { doing, since_ns }.to_bits());
         before
     }
 

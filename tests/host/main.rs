@@ -21,6 +21,36 @@ mod spreads;
 #[path = "../../src/sched/stamp.rs"]
 mod stamps;
 
+mod ktrace {
+    pub mod once {
+        //! A stand-in for `src/ktrace/once.rs`.
+
+        use kernel::sync::atomic::{
+            Atomic,
+            Relaxed, //
+        };
+
+        /// As there.
+        pub trait Once<T> {
+            /// The value.
+            fn read_once(&self) -> T;
+
+            /// Another value.
+            fn write_once(&self, value: T);
+        }
+
+        impl<T: Copy + PartialEq + core::ops::AddAssign> Once<T> for Atomic<T> {
+            fn read_once(&self) -> T {
+                self.load(Relaxed)
+            }
+
+            fn write_once(&self, value: T) {
+                self.store(value, Relaxed);
+            }
+        }
+    }
+}
+
 #[allow(dead_code)]
 #[path = "../../src/word.rs"]
 mod word;

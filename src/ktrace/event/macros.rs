@@ -345,7 +345,7 @@ macro_rules! trace_event {
         #[inline]
         pub fn write(
             tr: &$crate::ktrace::trace_array::TraceArray,
-            context: u32,
+            context: $crate::ktrace::records::Context,
             $($arg: $argtype),+
         ) -> ::core::result::Result<(), $crate::ktrace::records::NotWritten> {
             let mut sink = $crate::ktrace::records::Direct::new(tr, EVENT.kind(), context);

@@ -4,9 +4,12 @@
 
 use core::mem::size_of;
 
-use super::field::{
-    Field,
-    Slot, //
+use super::{
+    super::records::put,
+    field::{
+        Field,
+        Slot, //
+    },
 };
 
 /// Bytes that a record has at most, so that it fits a page of any ring buffer. What would be longer
@@ -68,9 +71,7 @@ pub unsafe fn store<F: Field>(
     let location = (span.len as u32) << 16 | span.offset as u32;
     // SAFETY: By the precondition. Whatever the bytes hold, they are bytes.
     let extra = unsafe { core::slice::from_raw_parts_mut(record.add(span.offset), span.len) };
-    // SAFETY: By the precondition; a slot is what is stored. Records are aligned to four bytes.
-    unsafe {
-        slot.cast::<F::Stored>()
-            .write_unaligned(F::store(source, extra, location))
-    };
+    // SAFETY: By the precondition; a slot is what is stored. Records are aligned to
+    // four bytes, and fields within them as their types want it.
+    unsafe { put(slot.cast::<F::Stored>(), F::store(source, extra, location)) };
 }
