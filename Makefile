@@ -6,11 +6,11 @@
 # CMD reaches the guest as it was typed: without this, make would expand every $ in it.
 override CMD := $(value CMD)
 export CMD
-export ARCH KERNEL KDIR EXTRA CLIENTS SMP LOAD TIMEOUT MEM T
+export ARCH KERNEL KDIR EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all module run run-guest demo test host-test check setup clean distclean help
+.PHONY: all module run run-guest demo test host-test bench check setup clean distclean help
 .NOTPARALLEL:
 
 all:
@@ -43,6 +43,9 @@ test:
 host-test:
 	@scripts/host-test.sh
 
+bench:
+	@scripts/bench.sh
+
 check:
 	@scripts/check.sh
 
@@ -68,6 +71,8 @@ help:
 #:                     T=clients: those with trace-cmd, perf and bpftrace, and T=lockdown: those
 #:                     under lockdown, which have boots of their own
 #: make host-test      the tests that need no kernel
+#: make bench          count the instructions that tracing adds, beside the kernel's own tracers; JSON=file
+#:                     writes the same as JSON
 #: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch
 #: make setup          only fetch and build what the others need
 #: make clean          remove what was built here

@@ -13,6 +13,7 @@
 #   EXTRA         a folder whose files are put into /extra
 #   CLIENTS       1: with trace-cmd, perf and bpftrace in the guest
 #   SMP, MEM      processors (2) and MiB of memory
+#   ICOUNT        1: a nanosecond of the guest is an instruction, whatever the host does; takes SMP=1
 #   LOG           where the kernel's console goes (build/KERNEL-ARCH/console.log)
 #   APPEND        more words for the kernel's command line
 
@@ -38,6 +39,10 @@ esac
 case ${CLIENTS:=0} in
 0 | 1) ;;
 *) die "CLIENTS=$CLIENTS: neither 0 nor 1" ;;
+esac
+case ${ICOUNT:=0}${SMP:-2} in
+0* | 11) ;;
+*) die "ICOUNT=$ICOUNT: neither 0 nor, with SMP=1, 1" ;;
 esac
 if [ "$LOAD" = 1 ] && [ ! -e "$MODULE" ]; then
 	die "there is no module $MODULE: build it (make), or say LOAD=0"
@@ -99,7 +104,11 @@ esac
 # they were patching, and on arm64 an event that was turned on did not fire, once in thirty times; with
 # one thread for all neither was seen. What that costs: on arm64 each patch of the kernel's text waits
 # until every other CPU has had its turn, which for one that never rests is 100 ms.
-set -- "$@" -accel tcg,thread=single -smp "${SMP:-2}" -m "${mem}M" -nodefaults -display none \
+case $ICOUNT in
+0) set -- "$@" -accel tcg,thread=single ;;
+1) set -- "$@" -accel tcg -icount shift=0,sleep=off ;;
+esac
+set -- "$@" -smp "${SMP:-2}" -m "${mem}M" -nodefaults -display none \
 	-no-reboot -monitor none -net none \
 	-kernel "$dir/image" -initrd "$work/initrd" \
 	-append "console=$console panic=-1 loglevel=7 printk.devkmsg=on ${APPEND:-}" \

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: [VARIABLE=...] test.sh
 #
-# All tests: those of the host, those of the runner itself, and those in a guest, for KERNEL on
-# ARCH, or on both architectures. T, patterns, selects some of those in the guest and leaves out
+# All tests: those of the host, those of the runner itself, limits of costs, and those in a guest, for
+# KERNEL on ARCH, or on both architectures. T, patterns, selects some of those in the guest and leaves out
 # the rest; T=lockdown and T=clients are those under lockdown and those of trace-cmd, perf and
 # bpftrace, which have boots of their own. Closes with one line, `N passed, N failed, N skipped`,
 # over all.
@@ -53,6 +53,8 @@ if [ -z "${T:-}" ]; then
 		[ "$kernel" = debug ] || part "$top/scripts/nop-test.sh" "$arch" "$kernel"
 	done
 	[ "$kernel" = debug ] || part "$top/scripts/compile-fail.sh" "${ARCH:-x86_64}" "$kernel"
+	# Limits of costs are those on one kernel.
+	[ "$kernel" != debian ] || part "$top/scripts/bench.sh" check
 fi
 # The words of T are patterns for the guest.
 set -f

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Usage: measure [-n OPERATIONS] [-w WINDOWS] [-t TASKS] OPERATION
+ *
+ * What one operation costs, in the ticks of the machine's raw counter, which under QEMU's -icount are
+ * instructions of the guest. Each window is a number of operations; the least of all windows counts, so
+ * that what comes in between (ticks of the timer, other tasks) does not. With -w 0 it does the
+ * operations just once, and prints nothing. With -t there are as many other tasks of this name, asleep.
+ *   getppid  a system call that does next to nothing
+ *   read     a system call that calls something: a byte from /dev/null
+ *   switch   this task gives up the CPU to another one, and gets it back: two switches
+ *   wake     this task wakes another one and sleeps until that wakes it
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+static int null_fd;
+static int there[2], back[2];
+static atomic_int done;
+
+#ifdef __x86_64__
+static uint64_t counter(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("lfence; rdtsc; lfence" : "=a"(low), "=d"(high) :: "memory");
+	return (uint64_t)high << 32 | low;
+}
+
+/* One tick is one instruction: both are a nanosecond there. */
+static double per_tick(void)
+{
+	return 1;
+}
+#else
+static uint64_t counter(void)
+{
+	uint64_t count;
+
+	__asm__ volatile("isb; mrs %0, cntvct_el0; isb" : "=r"(count) :: "memory");
+	return count;
+}
+
+static double per_tick(void)
+{
+	uint64_t hz;
+
+	__asm__ volatile("mrs %0, cntfrq_el0" : "=r"(hz));
+	return 1e9 / hz;
+}
+#endif
+
+static void do_getppid(void)
+{
+	syscall(SYS_getppid);
+}
+
+static void do_read(void)
+{
+	char byte;
+
+	if (syscall(SYS_read, null_fd, &byte, 1) < 0)
+		err(1, "/dev/null");
+}
+
+static void do_switch(void)
+{
+	syscall(SYS_sched_yield);
+}
+
+static void do_wake(void)
+{
+	char byte = 0;
+
+	if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+		err(1, "pipe");
+}
+
+static void *switch_back(void *unused)
+{
+	while (!done)
+		syscall(SYS_sched_yield);
+	return unused;
+}
+
+static void *wake_back(void *unused)
+{
+	char byte;
+
+	while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+		;
+	return unused;
+}
+
+static void *sleep_on(void *unused)
+{
+	pause();
+	return unused;
+}
+
+static const struct {
+	const char *name;
+	void (*call)(void);
+	void *(*other)(void *unused);
+} operations[] = {
+	{ "getppid", do_getppid, NULL },
+	{ "read", do_read, NULL },
+	{ "switch", do_switch, switch_back },
+	{ "wake", do_wake, wake_back },
+};
+
+static void start(void *(*func)(void *unused))
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int ret;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 16384);
+	ret = pthread_create(&thread, &attr, func, NULL);
+	if (ret) {
+		errno = ret;
+		err(1, "thread");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct sched_param param = { .sched_priority = 1 };
+	long n = 200, windows = 40, tasks = 0, i, w;
+	uint64_t least = UINT64_MAX;
+	void (*call)(void);
+	unsigned int op;
+	int option;
+
+	while ((option = getopt(argc, argv, "n:w:t:")) != -1) {
+		switch (option) {
+		case 'n':
+			n = atol(optarg);
+			break;
+		case 'w':
+			windows = atol(optarg);
+			break;
+		case 't':
+			tasks = atol(optarg);
+			break;
+		default:
+			return 2;
+		}
+	}
+	for (op = 0; op < ARRAY_SIZE(operations); op++)
+		if (optind < argc && !strcmp(argv[optind], operations[op].name))
+			break;
+	if (op == ARRAY_SIZE(operations) || n < 1)
+		errx(2, "no such operation");
+	call = operations[op].call;
+
+	null_fd = open("/dev/null", O_RDONLY);
+	if (null_fd < 0 || pipe(there) || pipe(back))
+		err(1, "files");
+	for (i = 0; i < tasks; i++)
+		start(sleep_on);
+	if (mlockall(MCL_CURRENT))
+		err(1, "memory");
+	/* Threads inherit it: who yields gives way to the other, and to nobody else. */
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		err(1, "priority");
+	if (operations[op].other)
+		start(operations[op].other);
+
+	for (w = 0; w < windows; w++) {
+		uint64_t begin, took;
+
+		begin = counter();
+		for (i = 0; i < n; i++)
+			call();
+		took = counter() - begin;
+		if (took < least)
+			least = took;
+	}
+	if (windows)
+		printf("%.2f\n", least * per_tick() / n);
+	else
+		for (i = 0; i < n; i++)
+			call();
+	done = 1;
+	exit(0);
+}

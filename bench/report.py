@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Usage: report.py table|check JSON-FILE LIMITS FILE...
+
+Makes a table of what bench/rows has printed, each FILE named for its architecture, or compares it with
+LIMITS. JSON-FILE may be empty.
+"""
+
+import json
+import os
+import sys
+
+
+def number(text):
+    """What a column says, if anything."""
+    return None if text == '-' else float(text)
+
+
+def read_rows(path):
+    """The rows of one architecture."""
+    rows = []
+    with open(path, encoding='utf-8') as lines:
+        for line in lines:
+            name, added, used, other, other_added, other_used = line.rstrip('\n').split('\t')
+            row = {
+                'arch': os.path.basename(path),
+                'row': name,
+                'added': number(added),
+                'bytes': number(used),
+                'counterpart': None if other == '-' else other,
+                'counterpart_added': number(other_added),
+                'counterpart_bytes': number(other_used),
+                'ratio': None,
+                'limit': None,
+            }
+            if row['added'] is not None and row['counterpart_added']:
+                row['ratio'] = round(row['added'] / row['counterpart_added'], 3)
+            rows.append(row)
+    return rows
+
+
+def read_limits(path):
+    """What rows may cost: by name, of what, the limit held on each architecture, and the aim."""
+    limits = {}
+    with open(path, encoding='utf-8') as lines:
+        for line in lines:
+            if line.strip() and not line.startswith('#'):
+                name, what, x86_64, arm64, aim = line.rstrip('\n').split('\t')
+                limits[name] = {
+                    'what': what,
+                    'x86_64': float(x86_64),
+                    'arm64': float(arm64),
+                    'aim': float(aim),
+                }
+    return limits
+
+
+def show(value, form='{:.0f}'):
+    """A number for the table."""
+    return '' if value is None else form.format(value)
+
+
+def table(rows, limits):
+    """Prints a table that Markdown understands."""
+    print('| | row | added | bytes | beside | added | bytes | ratio | at most |')
+    print('| --- | --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |')
+    for row in rows:
+        limit = limits.get(row['row'])
+        aim = '' if limit is None else '{:g}{}'.format(
+            limit['aim'], '' if limit['what'] == 'ratio' else ' added')
+        print('| {} | {} | {} | {} | {} | {} | {} | {} | {} |'.format(
+            row['arch'], row['row'], show(row['added']), show(row['bytes'], '{:.1f}'),
+            row['counterpart'] or '', show(row['counterpart_added']),
+            show(row['counterpart_bytes'], '{:.1f}'), show(row['ratio'], '{:.2f}'), aim))
+
+
+def check(rows, limits):
+    """Compares, and tells by the number of failures."""
+    passed = failed = 0
+    for row in rows:
+        limit = limits.get(row['row'])
+        if limit is None:
+            continue
+        value = row[limit['what']]
+        held = limit[row['arch']]
+        good = value is not None and value <= held
+        passed += good
+        failed += not good
+        print('{} cost/{}: {} # {} {}, at most {:g}'.format(
+            'ok' if good else 'not ok', row['arch'], row['row'], limit['what'], value, held))
+    seen = {(row['arch'], row['row']) for row in rows}
+    for arch in sorted({row['arch'] for row in rows}):
+        for name in limits:
+            if (arch, name) not in seen:
+                failed += 1
+                print('not ok cost/{}: {} # was not measured'.format(arch, name))
+    print('{} passed, {} failed, 0 skipped'.format(passed, failed))
+    return failed
+
+
+def main():
+    """See above."""
+    how, out, limits_path, *paths = sys.argv[1:]
+    limits = read_limits(limits_path)
+    rows = [row for path in paths for row in read_rows(path)]
+    for row in rows:
+        if row['row'] in limits:
+            row['limit'] = limits[row['row']]['aim']
+    if out:
+        with open(out, 'w', encoding='utf-8') as file:
+            json.dump(rows, file, indent=1)
+            file.write('\n')
+    if how == 'check':
+        return 1 if check(rows, limits) else 0
+    table(rows, limits)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
