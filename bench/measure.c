@@ -172,10 +172,10 @@ int main(int argc, char **argv)
 	null_fd = open("/dev/null", O_RDONLY);
 	if (null_fd < 0 || pipe(there) || pipe(back))
 		err(1, "files");
-	for (i = 0; i < tasks; i++)
-		start(sleep_on);
 	if (mlockall(MCL_CURRENT))
 		err(1, "memory");
+	for (i = 0; i < tasks; i++)
+		start(sleep_on);
 	/* Threads inherit it: who yields gives way to the other, and to nobody else. */
 	if (sched_setscheduler(0, SCHED_FIFO, &param))
 		err(1, "priority");

@@ -24,7 +24,7 @@ for arch in ${ARCH:-x86_64 arm64}; do
 	"$top/scripts/env.sh" "${cross#*=}gcc" -static -O2 -Wall -Wextra -Werror -pthread \
 		-o "$out/extra/measure" "$top/bench/measure.c"
 	status=0
-	ICOUNT=1 SMP=1 LOAD=0 EXTRA=$out/extra CMD='sh /extra/rows' TIMEOUT=${TIMEOUT:-900} \
+	ICOUNT=1 SMP=1 MEM=2500 LOAD=0 EXTRA=$out/extra CMD='sh /extra/rows' TIMEOUT=${TIMEOUT:-900} \
 		LOG=$out/console.log ARCH=$arch KERNEL=debian "$top/qemu/run.sh" >"$out/$arch" || status=$?
 	if [ "$status" != 0 ]; then
 		cat "$out/$arch" >&2

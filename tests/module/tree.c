@@ -107,6 +107,14 @@ noinline int tree_root_sleep(long n)
 	return 0;
 }
 
+noinline int tree_root_wake(long n)
+{
+	tree_sleep(n);
+	tree_branch(1);
+	STAY();
+	return 0;
+}
+
 noinline int tree_root_hold(long n)
 {
 	mutex_lock(&tree_mutex);
@@ -176,6 +184,7 @@ static const struct {
 	{ "root", tree_root },
 	{ "burn", tree_root_burn },
 	{ "sleep", tree_root_sleep },
+	{ "wake", tree_root_wake },
 	{ "hold", tree_root_hold },
 	{ "lock", tree_root_lock },
 	{ "move", tree_root_move },
