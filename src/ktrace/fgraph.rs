@@ -206,8 +206,9 @@ pub struct Inner<G> {
 ///
 /// # Invariants
 ///
-/// Preemption is off, `task` is the current one, `ops` is that of a hook that is registered or was just now, and the shadow
-/// stack of the current task holds still but for interrupts, which leave it as they find it.
+/// Preemption is off, `task` is the current one, `ops` is that of a hook that is registered or was
+/// just now, and the shadow stack of the current task holds still but for interrupts, which leave it
+/// as they find it.
 pub struct Open<'a> {
     ops: &'a abi::fgraph_ops,
     task: Task<'a>,
