@@ -31,14 +31,15 @@ impl<T: AtomicType> Once for Atomic<T> {
 
     #[inline(always)]
     fn read_once(&self) -> T {
-        // SAFETY: A place that is valid as long as the reference, and written as a whole only: types
-        // of atomics have 4 or 8 bytes and are aligned, and the access, being volatile, is one.
+        // SAFETY: `as_ptr()` is valid and aligned as long as the reference. What lies there was put
+        // there as a `T`, and as a whole: an atomic is no larger than a machine word, so that a
+        // volatile access to it is one instruction, here as with whoever writes.
         unsafe { self.as_ptr().read_volatile() }
     }
 
     #[inline(always)]
     fn write_once(&self, value: T) {
-        // SAFETY: As above; an atomic may be written through a shared reference.
+        // SAFETY: As above; what is in an atomic may be written through a shared reference.
         unsafe { self.as_ptr().write_volatile(value) }
     }
 }

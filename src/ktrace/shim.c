@@ -292,8 +292,9 @@ void ktrace_free_counters(u64 __percpu *counters)
 }
 
 /*
- * Commits what this CPU has reserved last, with preemption off since. The kernel's flag asks the scheduler's
- * hook to remember the name of the task that leaves next, for the output.
+ * Commits what this CPU has reserved last, with preemption off since. The
+ * kernel's flag asks the scheduler's hook to remember the name of the task that
+ * leaves next, for the output.
  */
 void ktrace_commit(struct trace_buffer *buffer, unsigned long taskinfo_flag)
 {
