@@ -81,6 +81,7 @@ cat >"$root/run.conf" <<-EOF2
 	load=$LOAD
 	kernel=$kernel
 	arch=$arch
+	icount=$ICOUNT
 	rows=${window% *}
 	cols=${window#* }
 EOF2

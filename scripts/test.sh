@@ -53,6 +53,11 @@ if [ -z "${T:-}" ]; then
 		[ "$kernel" = debug ] || part "$top/scripts/nop-test.sh" "$arch" "$kernel"
 	done
 	[ "$kernel" = debug ] || part "$top/scripts/compile-fail.sh" "${ARCH:-x86_64}" "$kernel"
+	# Times to the microsecond, for which the host must not matter.
+	for arch in ${ARCH:-x86_64 arm64}; do
+		[ "$kernel" = debug ] ||
+			part env ICOUNT=1 SMP=1 "$top/scripts/guest-tests.sh" "$arch" "$kernel" events/sums
+	done
 	# Limits of costs are those on one kernel.
 	[ "$kernel" != debian ] || part "$top/scripts/bench.sh" check
 fi

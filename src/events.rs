@@ -2,7 +2,7 @@
 
 //! The events in `events/ferrotrace/`: a task's life as states.
 //!
-//! Each that tells a time tells it when it is over, in ns of the scheduler's clock, so that of one
+//! Each that tells a time tells it when it is over, in ns of the trace clock in use, so that of one
 //! task they follow upon each other without a gap: `task_block` and `task_wakeup` when it is woken,
 //! `task_wait` when it gets a CPU, `task_run` when it leaves it. `docs/events.md` tells users more.
 //!

@@ -11,6 +11,7 @@
 
 pub mod abi;
 pub mod btf;
+pub mod clock;
 pub mod counters;
 pub mod error_log;
 pub mod event;

@@ -11,6 +11,8 @@
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
+#include <linux/timekeeping.h>
+#include <linux/trace_clock.h>
 #include <linux/tracepoint.h>
 
 #include "sched.h"
@@ -19,6 +21,23 @@
 u64 ktrace_sched_now(void)
 {
 	return local_clock();
+}
+
+/*
+ * Reads the trace clock of an entry of the kernel's trace_clocks[]. TAI leaps
+ * with the time of day, and is the monotonic clock but for that.
+ */
+u64 ktrace_read_clock(u64 (*read)(void))
+{
+	if (read == ktime_get_tai_fast_ns)
+		return ktime_get_mono_fast_ns();
+	return read();
+}
+
+/* Whether that is the function of entry 0 or 1 of the table. */
+bool ktrace_is_clock(unsigned int index, u64 (*read)(void))
+{
+	return read == (index ? trace_clock_global : trace_clock_local);
 }
 
 /* A sleep state as the kernel's own events report it: one bit, or none. */

@@ -24,5 +24,7 @@ int ktrace_attach_sched_probes(void);
 void ktrace_detach_sched_probes(void);
 unsigned int ktrace_task_doing(struct task_struct *task, unsigned int *state);
 u64 ktrace_sched_now(void);
+u64 ktrace_read_clock(u64 (*read)(void));
+bool ktrace_is_clock(unsigned int index, u64 (*read)(void));
 
 #endif

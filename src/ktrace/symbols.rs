@@ -26,6 +26,7 @@ use kernel::{
 use super::{
     abi,
     btf::Btf,
+    clock,
     once::Once,
     sched, //
 };
@@ -105,6 +106,8 @@ data! {
     GraphNotraceHash = c"ftrace_graph_notrace_hash", "CONFIG_KALLSYMS_ALL": "set_graph_notrace";
     GraphMaxDepth = c"fgraph_max_depth", "CONFIG_KALLSYMS_ALL": "max_graph_depth";
     TracingThresh = c"tracing_thresh", "CONFIG_KALLSYMS_ALL": "tracing_thresh";
+    GlobalTrace = c"global_trace", "CONFIG_KALLSYMS_ALL": "the trace clock in use";
+    TraceClocks = c"trace_clocks", "CONFIG_KALLSYMS_ALL": "the trace clock in use";
     IrqTextStart = c"__irqentry_text_start", "CONFIG_KALLSYMS": "interrupts in the output";
     IrqTextEnd = c"__irqentry_text_end", "CONFIG_KALLSYMS": "interrupts in the output";
     BtfStart = c"__start_BTF", "CONFIG_DEBUG_INFO_BTF": "checking that the types fit";
@@ -173,6 +176,7 @@ pub fn resolve(module: &'static ThisModule) -> Result<Resolved> {
     find_data()?;
     find_tracepoints()?;
     check_types()?;
+    check_clocks()?;
     // INVARIANT: Just established.
     Ok(Resolved(()))
 }
@@ -250,6 +254,15 @@ fn find_tracepoints() -> Result {
         name.to_str().unwrap_or("?")
     );
     Err(ENOENT)
+}
+
+/// A table whose type BTF does not tell.
+fn check_clocks() -> Result {
+    if clock::check_table() {
+        return Ok(());
+    }
+    pr_err!("'trace_clocks' differs from the kernels that this module is made for\n");
+    Err(ENOEXEC)
 }
 
 /// Compares the types of this kernel with those that the module was compiled against.

@@ -20,9 +20,15 @@ use kernel::{
     },
 };
 
-use super::stamp::{
-    Current,
-    Doing, //
+use super::{
+    stamp::{
+        Current,
+        Doing, //
+    },
+    told::{
+        Part,
+        Told, //
+    },
 };
 
 use crate::{
@@ -32,6 +38,10 @@ use crate::{
     },
     fgraph,
     ktrace::{
+        clock::{
+            self,
+            Reading, //
+        },
         once::Once,
         pid_map::PidMap,
         sched::{
@@ -143,6 +153,7 @@ struct Account {
     run_ns: Word,
     wait_ns: Word,
     block_ns: Word,
+    told: Told,
     /// How often it has left a CPU.
     switches: Word,
     /// The id that the task may be about to change this one for: that of its process's leader if it
@@ -167,6 +178,7 @@ impl Account {
         self.wait_ns.set(0);
         self.block_ns.set(0);
         self.switches.set(0);
+        self.told.open();
         self.tag.set(u64::from(tag));
     }
 
@@ -196,6 +208,7 @@ impl Account {
         self.wait_ns.set(from.wait_ns.get());
         self.block_ns.set(from.block_ns.get());
         self.switches.set(from.switches.get());
+        self.told.inherit(&from.told);
     }
 }
 
@@ -350,7 +363,7 @@ impl Accounts {
         }
     }
 
-    fn leaves(&self, task: Task<'_>, state: u32, now_ns: u64) {
+    fn leaves(&self, task: Task<'_>, state: u32, now_ns: u64, clock: Option<Reading>) {
         let Some(account) = self.of(task) else {
             return;
         };
@@ -365,15 +378,17 @@ impl Accounts {
         account.switches.add_alone(1);
         let before = account.current.turn(doing, now_ns);
         if before.doing != Doing::Running {
+            account.told.turn(clock);
             return self.gap();
         }
         let run_ns = before.elapsed_ns(now_ns);
         account.run_ns.add_alone(run_ns);
         profile::task_ran(task, run_ns);
-        events::task_run::trace(task, run_ns, state);
+        let told_ns = account.told.end(Part::Run, clock, run_ns);
+        events::task_run::trace(task, told_ns, state);
     }
 
-    fn arrives(&self, task: Task<'_>, behind: Task<'_>, now_ns: u64) {
+    fn arrives(&self, task: Task<'_>, behind: Task<'_>, now_ns: u64, clock: Option<Reading>) {
         let Some(account) = self.of(task) else {
             return;
         };
@@ -381,19 +396,24 @@ impl Accounts {
         let since = match before.doing {
             Doing::Preempted => Since::Preempted,
             Doing::Woken => Since::Woken,
-            _ => return self.gap(),
+            _ => {
+                account.told.turn(clock);
+                return self.gap();
+            }
         };
         let wait_ns = before.elapsed_ns(now_ns);
         account.wait_ns.add_alone(wait_ns);
         profile::task_waited(task, wait_ns);
-        events::task_wait::trace(task, wait_ns, since, behind);
+        let told_ns = account.told.end(Part::Wait, clock, wait_ns);
+        events::task_wait::trace(task, told_ns, since, behind);
     }
 }
 
 impl SchedHooks for Accounts {
     fn switch(&self, prev: Task<'_>, next: Task<'_>, state: u32, now_ns: u64) {
-        self.leaves(prev, state, now_ns);
-        self.arrives(next, prev, now_ns);
+        let clock = clock::trace_clock();
+        self.leaves(prev, state, now_ns, clock);
+        self.arrives(next, prev, now_ns, clock);
     }
 
     fn waking(&self, task: Task<'_>, context: u32) {
@@ -421,12 +441,15 @@ impl SchedHooks for Accounts {
             // A new task, or one that nobody has seen before.
             Doing::Unknown | Doing::Ended => false,
         };
+        let clock = clock::trace_clock();
         let before = account.current.turn(Doing::Woken, now_ns);
         let waker = account.waker.get();
         if block {
             account.unblocker.set(&waker);
+            let block_ns = before.elapsed_ns(now_ns);
+            account.block_ns.add_alone(block_ns);
             let block = Block {
-                ns: before.elapsed_ns(now_ns),
+                ns: account.told.end(Part::Block, clock, block_ns),
                 state: account.state.get() as u32,
             };
             // Only where it is wanted: a walk over a stack costs more than all the rest.
@@ -435,8 +458,9 @@ impl SchedHooks for Accounts {
                 true => sched::caller_of(task) as u64,
                 false => 0,
             });
-            account.block_ns.add_alone(block.ns);
             events::task_block::trace(task, &block, &waker);
+        } else {
+            account.told.turn(clock);
         }
         events::task_wakeup::trace(task, cpu, &waker);
     }
@@ -481,10 +505,12 @@ impl SchedHooks for Accounts {
         let Some(account) = self.of(task) else {
             return;
         };
-        let mut totals = account.totals();
+        let mut totals = account.told.totals(&account.totals());
         let current = account.current.get();
         if current.doing == Doing::Running {
-            totals.run_ns = totals.run_ns.wrapping_add(current.elapsed_ns(now_ns));
+            let run_ns = current.elapsed_ns(now_ns);
+            let told_ns = account.told.elapsed_ns(clock::trace_clock(), run_ns);
+            totals.run_ns = totals.run_ns.wrapping_add(told_ns);
         }
         events::task_exit::trace(task, group_dead, &totals);
         fgraph::current_ends();

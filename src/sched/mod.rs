@@ -4,4 +4,5 @@
 
 pub(crate) mod accounts;
 pub(crate) mod stamp;
+mod told;
 pub(crate) mod users;
