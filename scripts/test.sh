@@ -56,7 +56,8 @@ if [ -z "${T:-}" ]; then
 	# Times to the microsecond, for which the host must not matter.
 	for arch in ${ARCH:-x86_64 arm64}; do
 		[ "$kernel" = debug ] ||
-			part env ICOUNT=1 SMP=1 "$top/scripts/guest-tests.sh" "$arch" "$kernel" events/sums
+			part env ICOUNT=1 SMP=1 "$top/scripts/guest-tests.sh" "$arch" "$kernel" \
+				events/sums graph/followed
 	done
 	# Limits of costs are those on one kernel.
 	[ "$kernel" != debian ] || part "$top/scripts/bench.sh" check

@@ -78,6 +78,8 @@ pub(crate) struct Array {
     recorder: Arc<Recorder>,
     /// While ferrotrace is the current tracer.
     hook: Option<Recording>,
+    /// Whether the times of its tasks are wanted: from before calls are recorded until after that.
+    keeps_times: bool,
     /// Once calls have been profiled, until that is cleared.
     profile: Option<Arc<Profile>>,
 }
@@ -115,6 +117,12 @@ impl Array {
     pub(crate) fn is_recording(&self) -> bool {
         self.hook.is_some()
     }
+
+    /// Stops recording.
+    fn unhook(&mut self) {
+        self.hook = None;
+        self.keeps_times = false;
+    }
 }
 
 /// The state of the module.
@@ -122,7 +130,8 @@ pub(crate) struct State {
     resolved: Resolved,
     arrays: KVec<Array>,
     next_serial: usize,
-    /// While any trace array has a filter.
+    /// While any trace array has a filter, and while there are accounts, which hear of switches through
+    /// it and rely on its being told of everything first: made before them, and dropped after.
     watch: Option<task::Registration<Watch>>,
     /// While anybody listens to an event that is made of them, or records a call graph.
     accounts: Option<Arc<sched::Registration<Accounts>>>,
@@ -220,7 +229,24 @@ impl State {
         } else {
             self.close_accounts();
         }
+        self.tell_gate();
         Ok(())
+    }
+
+    /// Watches tasks, if nobody does.
+    fn open_watch(&mut self) -> Result {
+        if self.watch.is_none() {
+            self.watch = Some(task::Registration::new(self.resolved, Watch::new()?)?);
+        }
+        Ok(())
+    }
+
+    /// Stops that if there is no more use for it.
+    fn close_watch(&mut self) {
+        let filtered = self.arrays.iter().any(|array| !array.filter.is_empty());
+        if !filtered && self.accounts.is_none() {
+            self.watch = None;
+        }
     }
 
     /// The accounts, opened if there are none.
@@ -228,8 +254,11 @@ impl State {
         if let Some(accounts) = &self.accounts {
             return Ok(Arc::clone(accounts));
         }
-        let accounts = sched::Registration::new(self.resolved, Accounts::new()?)?;
-        let accounts = Arc::new(accounts, GFP_KERNEL)?;
+        self.open_watch()?;
+        let accounts = Accounts::new()
+            .and_then(|accounts| sched::Registration::new(self.resolved, accounts))
+            .and_then(|accounts| Ok(Arc::new(accounts, GFP_KERNEL)?))
+            .inspect_err(|_| self.close_watch())?;
         accounts.open_all();
         self.accounts = Some(Arc::clone(&accounts));
         Ok(accounts)
@@ -237,11 +266,11 @@ impl State {
 
     /// Drops the accounts if nobody wants them any more.
     fn close_accounts(&mut self) {
-        let is_graph = |array: &Array| matches!(array.hook, Some(Recording::Graph { .. }));
-        let graphs = self.arrays.iter().any(is_graph);
+        let graphs = self.arrays.iter().any(|array| array.keeps_times);
         if !graphs && !self.listened {
             self.past_gaps = self.time_gaps();
             self.accounts = None;
+            self.close_watch();
         } else if let Some(accounts) = &self.accounts {
             accounts.set_callers(graphs);
         }
@@ -279,6 +308,7 @@ impl State {
             filter: Arc::clone(&self.no_filter),
             recorder: Arc::new(Recorder::new()?, GFP_KERNEL)?,
             hook: None,
+            keeps_times: false,
             profile: None,
         };
         self.next_serial = serial.wrapping_add(1);
@@ -289,7 +319,7 @@ impl State {
     /// Drops a state. Under `trace_types_lock`, which its folder needs.
     fn remove(&mut self, at: usize) {
         if let Some(array) = self.arrays.get_mut(at) {
-            array.hook = None;
+            array.unhook();
         }
         self.close_accounts();
         self.lift_filter(at, Arc::clone(&self.no_filter));
@@ -337,14 +367,33 @@ impl State {
         }
     }
 
-    /// Tells the gate which trace arrays want every task, and every CPU to look again.
+    /// The slots of some trace arrays.
+    fn slots(&self, of: impl Fn(&&Array) -> bool) -> u32 {
+        let slots = self.arrays.iter().filter(of);
+        slots
+            .filter_map(|array| array.slot)
+            .fold(0, |mask, slot| mask | 1 << slot)
+    }
+
+    /// Verdicts are about to change: until [`State::tell_gate`] nobody knows who is followed.
+    fn hold_accounts(&self) {
+        if let Some(accounts) = &self.accounts {
+            accounts.hold();
+        }
+    }
+
+    /// Tells the gate which trace arrays want every task, the scheduler's probes whom to follow, and every
+    /// CPU to look again. May sleep.
     fn tell_gate(&self) {
-        let all = self.arrays.iter().filter(|array| array.filter.is_empty());
-        gate::set_always(
-            all.filter_map(|array| array.slot)
-                .fold(0, |mask, slot| mask | 1 << slot),
-        );
+        self.hold_accounts();
+        gate::set_always(self.slots(|array| array.filter.is_empty()));
+        if self.accounts.is_some() {
+            sched::follow(self.slots(|array| array.keeps_times), self.listened);
+        }
         gate::refresh();
+        if let Some(accounts) = &self.accounts {
+            accounts.resume();
+        }
     }
 
     /// Replaces the filter of the trace array with that serial number. May sleep.
@@ -364,17 +413,11 @@ impl State {
             return Ok(());
         }
         let slot = self.take_slot(at)?;
-        if self.watch.is_none() {
-            let watch =
-                Watch::new().and_then(|watch| task::Registration::new(self.resolved, watch));
-            match watch {
-                Ok(watch) => self.watch = Some(watch),
-                Err(error) => {
-                    self.drop_idle_slot(at);
-                    return Err(error);
-                }
-            }
+        if let Err(error) = self.open_watch() {
+            self.drop_idle_slot(at);
+            return Err(error);
         }
+        self.hold_accounts();
         if let Some(watch) = &self.watch {
             watch.set_filter(slot, Some(Arc::clone(&filter)), forget);
         }
@@ -388,6 +431,7 @@ impl State {
 
     /// Puts an empty filter into force: every task is traced, and none needs to be watched for it.
     fn lift_filter(&mut self, at: usize, empty: Arc<Filter>) {
+        self.hold_accounts();
         let Some(array) = self.arrays.get_mut(at) else {
             return;
         };
@@ -404,9 +448,7 @@ impl State {
         if let (Some(watch), Some(slot)) = (&self.watch, slot) {
             watch.set_filter(slot, None, Forget::ALL);
         }
-        if self.arrays.iter().all(|array| array.filter.is_empty()) {
-            self.watch = None;
-        }
+        self.close_watch();
         self.tell_gate();
     }
 
@@ -422,8 +464,12 @@ impl State {
                 }
             }
             Err(error) => {
+                if let Some(array) = self.arrays.get_mut(at) {
+                    array.unhook();
+                }
                 self.close_accounts();
                 self.drop_idle_slot(at);
+                self.tell_gate();
                 return Err(error);
             }
         }
@@ -476,6 +522,11 @@ impl State {
         };
         let graph = Graph::new(recorder, accounts, tr.is_top(), profile);
         let graph = Arc::new(graph, GFP_KERNEL)?;
+        if let Some(array) = self.arrays.get_mut(at) {
+            array.keeps_times = true;
+        }
+        // No call is to be recorded whose task has not been followed since before.
+        self.tell_gate();
         let _hook = ktrace::fgraph::Hook::new(self.resolved, tr, slot, graph)?;
         Ok(Recording::Graph { _hook })
     }
@@ -486,7 +537,7 @@ impl State {
             return;
         };
         if let Some(array) = self.arrays.get_mut(at) {
-            array.hook = None;
+            array.unhook();
         }
         self.close_accounts();
         self.drop_idle_slot(at);

@@ -43,7 +43,7 @@ use crate::{
 
 /// Whether the filter of a trace array wants a task. Called by probes alone.
 fn wanted(tr: &TraceArray, task: Task<'_>) -> bool {
-    gate::wants(tr, task::mask_of::<Watch>(task, 0))
+    gate::wants(tr, task::mask_of::<Watch>(task))
 }
 
 /// What woke a task: the bits of [`Waker::context`].

@@ -261,7 +261,8 @@ impl Graph {
         self.write_entry(call, context, entry, words, None);
     }
 
-    /// How the time of a call divides, and how often it lost the CPU, if it did and that is known.
+    /// How the time of a call divides, and how often it lost the CPU, if it did. The parts are all zero
+    /// if that happened while the task was not followed: it is not known what they are.
     #[inline]
     fn divide(
         &self,
@@ -276,27 +277,21 @@ impl Graph {
             wait: 0,
             block: 0,
         };
-        if !frame.is_set(ACCOUNTED) {
-            return (undivided, 0);
-        }
-        let Some(now) = self.accounts.off_cpu(task) else {
-            return (undivided, 0);
-        };
-        let switches = now.switches.wrapping_sub(kept.half);
-        if switches == 0 {
+        let switches = task.switches().wrapping_sub(kept.half);
+        if switches == 0 || !frame.is_set(ACCOUNTED) {
             return (undivided, 0);
         }
         let [_, wait_before, block_before] = kept.words;
-        let (Some(wait), Some(block)) = (
-            now.wait_ns.checked_sub(wait_before),
-            now.block_ns.checked_sub(block_before),
-        ) else {
-            return (undivided, 0);
+        let now = self.accounts.off_cpu_since(task, kept.half);
+        let parts = now.and_then(|now| {
+            let wait = now.wait_ns.checked_sub(wait_before)?;
+            let block = now.block_ns.checked_sub(block_before)?;
+            Some((wait, block))
+        });
+        let Some((wait, block)) = parts else {
+            self.accounts.count_untold();
+            return (Split::unknown(total), switches);
         };
-        if wait == 0 && block == 0 {
-            // A call within the switch itself, on the way out: the task was about to lose the CPU.
-            return (undivided, 0);
-        }
         // Both clocks are the same where it matters; a difference in their last digits must not
         // turn a part into an enormous one.
         let wait = wait.min(total);

@@ -22,6 +22,16 @@ pub(crate) struct Split {
     pub(crate) block: u64,
 }
 
+impl Split {
+    /// Of a call that it is not known of.
+    pub(crate) fn unknown(total: u64) -> Self {
+        Self {
+            total,
+            ..Self::default()
+        }
+    }
+}
+
 /// Which part of a call's time a threshold is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {

@@ -15,15 +15,13 @@ impl Name {
     /// What it is.
     pub(crate) fn get(&self) -> Comm {
         let [low, high] = &self.0;
-        let bytes = u128::from(low.get()) | u128::from(high.get()) << 64;
-        Comm::new(&bytes.to_ne_bytes())
+        Comm::from_words([low.get(), high.get()])
     }
 
     /// Another one.
     pub(crate) fn set(&self, comm: Comm) {
-        let [low, high] = &self.0;
-        let bytes = u128::from_ne_bytes(comm.to_array());
-        low.set(bytes as u64);
-        high.set((bytes >> 64) as u64);
+        for (to, word) in self.0.iter().zip(comm.to_words()) {
+            to.set(word);
+        }
     }
 }

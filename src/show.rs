@@ -566,6 +566,10 @@ fn name_of(value: u64, names: Names) -> &'static str {
 
 /// Where the time of a call went, in us.
 fn write_times(seq: &mut Seq<'_>, times: &Times) {
+    if times.run_ns | times.wait_ns | times.block_ns == 0 {
+        let _ = write!(seq, " not known switches={}", times.switches);
+        return;
+    }
     for (name, ns) in [
         (" run=", times.run_ns),
         (" wait=", times.wait_ns),

@@ -19,6 +19,11 @@ impl Default for Word {
 }
 
 impl Word {
+    /// A number to begin with.
+    pub(crate) fn new(value: u64) -> Self {
+        Self(Atomic::new(value))
+    }
+
     /// What it is.
     #[inline]
     pub(crate) fn get(&self) -> u64 {
@@ -29,11 +34,6 @@ impl Word {
     #[inline]
     pub(crate) fn set(&self, value: u64) {
         self.0.write_once(value);
-    }
-
-    /// Sets it unless somebody has.
-    pub(crate) fn set_first(&self, value: u64) {
-        let _ = self.0.cmpxchg(0, value, Relaxed);
     }
 
     /// So much more.

@@ -48,16 +48,22 @@ static unsigned int ktrace_report(unsigned int state, struct task_struct *task)
 	return index ? 1U << (index - 1) : 0;
 }
 
-static void notrace ktrace_on_switch(void *data, bool preempt,
-				     struct task_struct *prev,
-				     struct task_struct *next,
-				     unsigned int prev_state)
+/* Whose switches are told: the gate's bits, or KTRACE_EVERYONE. */
+u64 ktrace_sched_followed;
+
+/* From the gate's probe, with the gate's bits of both tasks. */
+void notrace ktrace_on_switch(bool preempt, struct task_struct *prev,
+			      struct task_struct *next, unsigned int prev_state,
+			      u32 prev_bits, u32 next_bits)
 {
+	u64 followed = READ_ONCE(ktrace_sched_followed);
 	unsigned int state = TASK_REPORT_MAX;
 
 	if (!preempt)
 		state = ktrace_report(prev_state, prev);
-	ktrace_sched_switch(prev, next, state, local_clock());
+	ktrace_sched_switch(prev, next, state,
+			    (prev_bits | KTRACE_EVERYONE) & followed,
+			    (next_bits | KTRACE_EVERYONE) & followed, local_clock());
 }
 
 /* The context that wakes: that of the innermost interrupt. */
@@ -76,13 +82,13 @@ static void notrace ktrace_on_waking(void *data, struct task_struct *task)
 
 static void notrace ktrace_on_wakeup(void *data, struct task_struct *task)
 {
-	ktrace_sched_wakeup(task, task_cpu(task), local_clock());
+	ktrace_sched_wakeup(task, task_cpu(task), false, local_clock());
 }
 
 static void notrace ktrace_on_wakeup_new(void *data, struct task_struct *task)
 {
 	ktrace_on_waking(data, task);
-	ktrace_on_wakeup(data, task);
+	ktrace_sched_wakeup(task, task_cpu(task), true, local_clock());
 }
 
 static void notrace ktrace_on_migrate(void *data, struct task_struct *task, int to)
@@ -132,7 +138,6 @@ static struct ktrace_probe ktrace_sched_probes[] = {
 	{ "sched_wakeup_new", ktrace_on_wakeup_new },
 	{ "sched_wakeup", ktrace_on_wakeup },
 	{ "sched_waking", ktrace_on_waking },
-	{ "sched_switch", ktrace_on_switch },
 };
 
 const char *ktrace_find_sched_probes(void)
@@ -147,6 +152,8 @@ int ktrace_attach_sched_probes(void)
 
 void ktrace_detach_sched_probes(void)
 {
+	/* The gate's probe is not one of these, but waited for with them. */
+	WRITE_ONCE(ktrace_sched_followed, 0);
 	ktrace_detach_probes(ktrace_sched_probes, ARRAY_SIZE(ktrace_sched_probes));
 }
 

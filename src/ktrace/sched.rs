@@ -106,12 +106,47 @@ pub fn look(task: Task<'_>) -> Seen {
     }
 }
 
-/// Waits until every CPU that was in the scheduler has left it: what [`look`] sees of a task is true
-/// from then on, if the task has not been switched to or from since. May sleep.
-pub fn synchronize() {
-    // SAFETY: May sleep. The scheduler switches with interrupts off, from before its tracepoint
-    // until `p->on_cpu` is set for the one task and cleared for the other, and RCU waits for that.
-    unsafe { bindings::synchronize_rcu() }
+/// A task that leaves its CPU.
+#[derive(Clone, Copy)]
+pub struct Leaving<'a> {
+    /// The task.
+    pub task: Task<'a>,
+    /// In which state, a value of [`STATE_NAMES`].
+    pub state: u32,
+    /// Whether it is followed.
+    pub followed: bool,
+}
+
+/// A task that gets a CPU.
+#[derive(Clone, Copy)]
+pub struct Arriving<'a> {
+    /// The task.
+    pub task: Task<'a>,
+    /// Whether it is followed.
+    pub followed: bool,
+}
+
+/// Which tasks' switches are told of: those that have one of these of the gate's bits, or everyone's.
+/// Nobody's before the first call, and after a [`Registration`] is dropped. A switch that goes on just now
+/// may be told of by what was said before; none is after the next [`super::gate::refresh`], since the
+/// scheduler switches and wakes with interrupts off.
+pub fn follow(bits: u32, everyone: bool) {
+    let followed = u64::from(bits) | u64::from(everyone) << u32::BITS;
+    // SAFETY: One word, which the C side reads as a whole.
+    unsafe { (&raw mut ktrace_sched_followed).write_volatile(followed) }
+}
+
+/// Whether the switches of a task with these bits are told of. Any context.
+#[inline]
+pub fn follows(bits: u32) -> bool {
+    // SAFETY: One word, as above.
+    let followed = unsafe { (&raw const ktrace_sched_followed).read_volatile() };
+    followed & (u64::from(bits) | 1 << u32::BITS) != 0
+}
+
+/// Whether those of all tasks are.
+pub fn follows_everyone() -> bool {
+    follows(0)
 }
 
 /// What the module wants to know.
@@ -119,16 +154,18 @@ pub fn synchronize() {
 /// All are called with `&self` alive and until [`Registration`] is dropped. None may sleep. Times
 /// are those of [`now_ns`].
 pub trait SchedHooks: Send + Sync + Sized + 'static {
-    /// The CPU goes from `prev` to `next`; `state` is that of `prev`, a value of [`STATE_NAMES`].
-    /// Run queue's lock held, interrupts off; nothing may be allocated.
-    fn switch(&self, prev: Task<'_>, next: Task<'_>, state: u32, now_ns: u64);
+    /// The CPU goes from `prev` to `next`, one of which is followed ([`follow`]), or both. Called while
+    /// there is a [`super::task::Registration`] as well, whose probe on the switch this hangs on. Run
+    /// queue's lock held, interrupts off; nothing may be allocated.
+    fn switch(&self, prev: Leaving<'_>, next: Arriving<'_>, now_ns: u64);
 
     /// The current task, or an interrupt on top of it, wakes `task`. `context` is 0 for the task
     /// itself, then softirq, hardirq, NMI. The task's lock is held, interrupts are off.
     fn waking(&self, task: Task<'_>, context: u32);
 
-    /// `task` is runnable, on `cpu`. Run queue's lock held, interrupts off.
-    fn wakeup(&self, task: Task<'_>, cpu: u32, now_ns: u64);
+    /// `task` is runnable, on `cpu`, for the first time if `is_new`. Run queue's lock held, interrupts
+    /// off.
+    fn wakeup(&self, task: Task<'_>, cpu: u32, is_new: bool, now_ns: u64);
 
     /// `task`, which does not run, goes from one CPU to another. As above.
     fn migrate(&self, task: Task<'_>, from: u32, to: u32);
@@ -167,6 +204,7 @@ extern "C" {
     fn ktrace_detach_sched_probes();
     fn ktrace_task_doing(task: *mut bindings::task_struct, state: *mut u32) -> c_uint;
     fn ktrace_sched_now() -> u64;
+    static mut ktrace_sched_followed: u64;
     fn ktrace_call___get_wchan(task: *mut bindings::task_struct) -> c_ulong;
 }
 
@@ -307,20 +345,22 @@ macro_rules! bind_sched_hooks {
                 prev: *mut task_struct,
                 next: *mut task_struct,
                 state: u32,
+                of_prev: bool,
+                of_next: bool,
                 now: u64,
             ) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: By the precondition.
-                    unsafe {
-                        SchedHooks::switch(
-                            hooks,
-                            Task::from_raw(prev),
-                            Task::from_raw(next),
-                            state,
-                            now,
-                        )
-                    }
-                });
+                // SAFETY: By the precondition.
+                let (prev, next) = unsafe { (Task::from_raw(prev), Task::from_raw(next)) };
+                let prev = sched::Leaving {
+                    task: prev,
+                    state,
+                    followed: of_prev,
+                };
+                let next = sched::Arriving {
+                    task: next,
+                    followed: of_next,
+                };
+                sched::with_hooks::<$hooks>(|hooks| SchedHooks::switch(hooks, prev, next, now));
             }
 
             /// # Safety
@@ -338,10 +378,15 @@ macro_rules! bind_sched_hooks {
             ///
             /// For `sched.c`: tasks live, and strings end and stay, until this returns.
             #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_wakeup(task: *mut task_struct, cpu: u32, now: u64) {
+            unsafe extern "C" fn ktrace_sched_wakeup(
+                task: *mut task_struct,
+                cpu: u32,
+                is_new: bool,
+                now: u64,
+            ) {
                 sched::with_hooks::<$hooks>(|hooks| {
                     // SAFETY: By the precondition.
-                    unsafe { SchedHooks::wakeup(hooks, Task::from_raw(task), cpu, now) }
+                    unsafe { SchedHooks::wakeup(hooks, Task::from_raw(task), cpu, is_new, now) }
                 });
             }
 

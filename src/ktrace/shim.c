@@ -202,7 +202,7 @@ ftrace_func_t ktrace_slot_function(unsigned int slot)
 /* Runs on the CPU whose gate it is, with interrupts off. */
 static void ktrace_gate_refresh_cpu(void *unused)
 {
-	this_cpu_write(ktrace_gate, ktrace_switch_to(current, raw_smp_processor_id()));
+	this_cpu_write(ktrace_gate, ktrace_mask_of(current));
 }
 
 void ktrace_gate_refresh(void)
@@ -347,7 +347,7 @@ static void notrace ktrace_probe_switch(void *data, bool preempt,
 					struct task_struct *next,
 					unsigned int prev_state)
 {
-	this_cpu_write(ktrace_gate, ktrace_switch_to(next, raw_smp_processor_id()));
+	ktrace_switched(this_cpu_ptr(&ktrace_gate), preempt, prev, next, prev_state);
 }
 
 static void notrace ktrace_probe_newtask(void *data, struct task_struct *task,

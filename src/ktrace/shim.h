@@ -54,7 +54,9 @@ void ktrace_function_hit(unsigned int slot, unsigned long ip,
 			 unsigned long parent_ip, struct ftrace_regs *fregs,
 			 unsigned int context, pid_t pid);
 void ktrace_function_recursed(unsigned int slot);
-u32 ktrace_switch_to(struct task_struct *next, unsigned int cpu);
+void ktrace_switched(u32 *gate, bool preempt, struct task_struct *prev,
+		     struct task_struct *next, unsigned int prev_state);
+u32 ktrace_mask_of(struct task_struct *task);
 u32 ktrace_idle_mask(unsigned int cpu);
 void ktrace_new_task(struct task_struct *parent, struct task_struct *task);
 void ktrace_rename_task(struct task_struct *task, const char *comm);

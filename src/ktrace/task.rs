@@ -26,6 +26,7 @@ use kernel::{
 use super::{
     gate,
     once::Once,
+    sched,
     symbols::Resolved, //
 };
 
@@ -35,6 +36,19 @@ pub const COMM_LEN: usize = 16;
 /// A task's name: at most 15 bytes, then zeros.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Comm([u8; COMM_LEN]);
+
+/// The bytes of a word up to the first that is zero, from the lowest on, and whether there is one.
+#[inline]
+fn until_zero(word: u64) -> (u64, bool) {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    // The highest bit of each byte that is zero, and perhaps of some above the first of them.
+    let zeros = word.wrapping_sub(ONES) & !word & (ONES << 7);
+    match zeros {
+        0 => (word, false),
+        // Of the bits below the lowest one, those of whole bytes.
+        zeros => (word & (zeros ^ zeros.wrapping_sub(1)) >> 8, true),
+    }
+}
 
 impl Comm {
     /// A name; what is too long is cut off, as the kernel does it.
@@ -47,6 +61,25 @@ impl Comm {
             *to = *from;
         }
         Self(comm)
+    }
+
+    /// The same of 16 bytes, in two words as they lie in memory.
+    #[inline]
+    pub fn from_words(words: [u64; 2]) -> Self {
+        let [low, high] = words.map(u64::from_le);
+        // The last byte is zero whatever happens.
+        let high = high << 8 >> 8;
+        let (low, ends) = until_zero(low);
+        let high = if ends { 0 } else { until_zero(high).0 };
+        let bits = u128::from(low) | u128::from(high) << 64;
+        Self(bits.to_le_bytes())
+    }
+
+    /// As [`Comm::from_words`] takes it.
+    #[inline]
+    pub fn to_words(self) -> [u64; 2] {
+        let bits = u128::from_le_bytes(self.0);
+        [bits as u64, (bits >> 64) as u64].map(u64::to_le)
     }
 
     /// As [`Comm::new`], of a C string.
@@ -137,6 +170,31 @@ impl Task<'_> {
         unsafe { addr_of!((*self.0).tgid).read_volatile() }
     }
 
+    /// The CPU that it runs on, or ran on last, or will.
+    #[inline]
+    pub fn cpu(&self) -> u32 {
+        #[cfg(CONFIG_SMP)]
+        // SAFETY: As in `pid()`.
+        return unsafe { addr_of!((*self.0).thread_info.cpu).read_volatile() };
+        #[cfg(not(CONFIG_SMP))]
+        0
+    }
+
+    /// How often it has left a CPU since it was made, modulo 2^32. In a switch from the task, and in
+    /// the probe on that, this one counts already. Of a task that may be switched to or from
+    /// meanwhile it may be one off.
+    #[inline]
+    pub fn switches(&self) -> u32 {
+        // SAFETY: As in `pid()`.
+        let (voluntary, involuntary) = unsafe {
+            (
+                addr_of!((*self.0).nvcsw).read_volatile(),
+                addr_of!((*self.0).nivcsw).read_volatile(),
+            )
+        };
+        voluntary.wrapping_add(involuntary) as u32
+    }
+
     /// Its priority, as the kernel counts it: lower is more urgent, 100 to 139 are the nice values.
     #[inline]
     pub fn prio(&self) -> i32 {
@@ -146,11 +204,18 @@ impl Task<'_> {
 
     /// Its name now. A rename that goes on at the same time may show half, as everywhere in the
     /// kernel; the bytes always end.
+    #[inline]
     pub fn comm(&self) -> Comm {
-        // SAFETY: Points to a live task, by the invariant. The array is read byte by byte in a way
-        // that allows for a concurrent `__set_task_comm()`.
-        let raw = unsafe { addr_of!((*self.0).comm).read_volatile() };
-        Comm::new(&raw)
+        // SAFETY: Points to a live task, by the invariant.
+        let comm = unsafe { addr_of!((*self.0).comm) };
+        const OFFSET: usize = core::mem::offset_of!(bindings::task_struct, comm);
+        if OFFSET % size_of::<u64>() != 0 {
+            // SAFETY: As above; bytes, which a concurrent `__set_task_comm()` may change.
+            return Comm::new(&unsafe { comm.read_volatile() });
+        }
+        let words: *const u64 = comm.cast();
+        // SAFETY: As above; aligned, since a task is aligned to more than that.
+        Comm::from_words(unsafe { [words.read_volatile(), words.add(1).read_volatile()] })
     }
 
     /// Whether it is the task that runs here.
@@ -208,6 +273,14 @@ pub unsafe trait Bound: TaskHooks {
 extern "C" {
     fn ktrace_attach_task_probes() -> c_int;
     fn ktrace_detach_task_probes();
+    fn ktrace_on_switch(
+        preempt: bool,
+        prev: *mut bindings::task_struct,
+        next: *mut bindings::task_struct,
+        prev_state: c_uint,
+        prev_bits: u32,
+        next_bits: u32,
+    );
     fn ktrace_visit_tasks(visitor: *mut c_void);
 }
 
@@ -331,22 +404,51 @@ pub fn synchronize_tasks() {
 }
 
 /// The gate's bits for a task, wherever it runs or not: for whoever asks about another task than
-/// the current one. For callers that are probes, or have interrupts off.
+/// the current one. For callers that are probes, have interrupts off, or are within [`for_each`].
 #[inline]
-pub fn mask_of<T: Bound>(task: Task<'_>, cpu: u32) -> u32 {
-    mask_of_next::<T>(task.pid(), cpu)
+pub fn mask_of<T: Bound>(task: Task<'_>) -> u32 {
+    mask_of_next::<T>(task.pid(), || task.cpu())
+}
+
+/// A CPU goes from `prev` to `next`: writes its gate, and tells who follows either.
+///
+/// # Safety
+///
+/// For the probe on the switch: both tasks live until this returns, interrupts are off, and `gate` is this
+/// CPU's.
+#[doc(hidden)]
+#[inline]
+pub unsafe fn switched<T: Bound>(
+    gate: *mut u32,
+    preempt: bool,
+    prev: *mut bindings::task_struct,
+    next: *mut bindings::task_struct,
+    prev_state: c_uint,
+) {
+    // SAFETY: Alive, by the precondition.
+    let next_bits = mask_of::<T>(unsafe { Task::from_raw(next) });
+    // SAFETY: This CPU's, by the precondition; single words, that an interrupt may look at.
+    let prev_bits = unsafe {
+        let prev_bits = gate.read_volatile();
+        gate.write_volatile(next_bits);
+        prev_bits
+    };
+    if sched::follows(prev_bits | next_bits) {
+        // SAFETY: Both are alive, and interrupts off, by the precondition.
+        unsafe { ktrace_on_switch(preempt, prev, next, prev_state, prev_bits, next_bits) }
+    }
 }
 
 #[doc(hidden)]
 #[inline]
-pub fn mask_of_next<T: Bound>(pid: i32, cpu: u32) -> u32 {
+pub fn mask_of_next<T: Bound>(pid: i32, cpu: impl FnOnce() -> u32) -> u32 {
     let always = gate::always();
     let hooks = T::state().read_once();
     // SAFETY: Null, or alive: callers are probes, or have interrupts off, and `free()` waits for
     // both after it has cleared the pointer.
     match unsafe { hooks.as_ref() } {
         None => always,
-        Some(hooks) if pid == 0 => always | hooks.idle_mask(cpu),
+        Some(hooks) if pid == 0 => always | hooks.idle_mask(cpu()),
         Some(hooks) => always | hooks.mask(pid),
     }
 }
@@ -382,15 +484,29 @@ macro_rules! bind_task_hooks {
             ///
             /// For `shim.c`: pointers to tasks that live until this returns.
             #[no_mangle]
-            unsafe extern "C" fn ktrace_switch_to(next: *mut task_struct, cpu: u32) -> u32 {
+            unsafe extern "C" fn ktrace_mask_of(task: *mut task_struct) -> u32 {
                 // SAFETY: Alive, by the precondition.
-                let next = unsafe { Task::from_raw(next) };
-                task::mask_of_next::<$hooks>(next.pid(), cpu)
+                task::mask_of::<$hooks>(unsafe { Task::from_raw(task) })
+            }
+
+            /// # Safety
+            ///
+            /// For the probe on the switch in `shim.c`, as [`task::switched`] says.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_switched(
+                gate: *mut u32,
+                preempt: bool,
+                prev: *mut task_struct,
+                next: *mut task_struct,
+                prev_state: ::kernel::ffi::c_uint,
+            ) {
+                // SAFETY: By the precondition.
+                unsafe { task::switched::<$hooks>(gate, preempt, prev, next, prev_state) }
             }
 
             #[no_mangle]
             extern "C" fn ktrace_idle_mask(cpu: u32) -> u32 {
-                task::mask_of_next::<$hooks>(0, cpu)
+                task::mask_of_next::<$hooks>(0, || cpu)
             }
 
             /// # Safety

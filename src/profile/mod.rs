@@ -140,7 +140,7 @@ fn for_each_of(task: Task<'_>, add: impl Fn(&Profile)) {
     if ACTIVE.read_once() == 0 {
         return;
     }
-    let mask = task::mask_of::<Watch>(task, 0);
+    let mask = task::mask_of::<Watch>(task);
     fgraph::for_each_hook::<Graph>(|tr, graph| {
         if let Some(profile) = graph.profile().filter(|_| gate::wants(tr, mask)) {
             add(profile);

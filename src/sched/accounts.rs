@@ -10,6 +10,16 @@
 //!
 //! An account carries the tag of its task. Where the tag does not fit, the id has come to another
 //! task without our having seen it, and the account starts anew: a gap, which is counted.
+//!
+//! # Who has one
+//!
+//! There is an account for every task, but only those of tasks that are followed ([`sched::follow`]) are
+//! written: the tasks that some trace array's call graph traces, or all while anybody listens to an
+//! event. Whoever changes that, or a verdict ([`Watch`]), calls [`Accounts::hold`] before, and
+//! [`Accounts::resume`] when every CPU goes by it (the gate's refresh): from then on all that a task does is
+//! seen, which is what [`Current::turn`] relies on. A task that is judged anew when it is renamed or executes a
+//! program tells its account by the same tracepoint, whose probes come in the order in which they were
+//! attached: the verdict is there first.
 
 use kernel::{
     alloc::flags::__GFP_NOWARN,
@@ -22,6 +32,7 @@ use kernel::{
 
 use super::{
     stamp::{
+        Before,
         Current,
         Doing, //
     },
@@ -47,6 +58,8 @@ use crate::{
         sched::{
             self,
             bind_sched_hooks,
+            Arriving,
+            Leaving,
             SchedHooks,
             Seen,
             ENDED,
@@ -146,6 +159,9 @@ struct Account {
     state: Word,
     caller: Word,
     waker: Who,
+    /// The state it was seen to be blocked in when it was about to be woken, or [`AWAKE`]; for a task that
+    /// was not seen to leave its CPU.
+    asleep: Word,
     /// Who woke it when it was blocked last.
     unblocker: Who,
     /// Its name before it executed a program.
@@ -154,8 +170,6 @@ struct Account {
     wait_ns: Word,
     block_ns: Word,
     told: Told,
-    /// How often it has left a CPU.
-    switches: Word,
     /// The id that the task may be about to change this one for: that of its process's leader if it
     /// executes a program, or of the thread that does, if it is the leader.
     partner: Word,
@@ -170,54 +184,56 @@ impl Account {
         }
     }
 
-    /// For a task that was not seen before.
-    fn open(&self, tag: u32) {
-        self.current.forget();
+    /// For a task that was not seen before, and is followed from `from_ns` on, if it is:
+    /// [`Current::follow_from`].
+    fn open(&self, tag: u32, from_ns: u64) {
+        self.current.forget(from_ns);
         self.state.set(0);
         self.run_ns.set(0);
         self.wait_ns.set(0);
         self.block_ns.set(0);
-        self.switches.set(0);
         self.told.open();
         self.tag.set(u64::from(tag));
     }
 
-    /// Finds out what the task does, if nobody has seen it change yet.
-    fn look_at(&self, task: Task<'_>) {
-        let now_ns = sched::now_ns();
-        let doing = match sched::look(task) {
-            Seen::New => return,
-            Seen::Running => Doing::Running,
-            Seen::Waiting => Doing::Woken,
-            Seen::Blocked(state) => {
-                self.state.set_first(u64::from(state));
-                Doing::Blocked
-            }
-            Seen::Ended => Doing::Ended,
-        };
-        // Whoever has seen the task change since then knows better.
-        self.current.guess(doing, now_ns);
-    }
-
     /// Takes over what another account says.
     fn inherit(&self, from: &Self) {
-        let stamp = from.current.get();
-        self.current.turn(stamp.doing, stamp.since_ns);
+        self.current.inherit(&from.current);
         self.old_comm.set(from.old_comm.get());
         self.run_ns.set(from.run_ns.get());
         self.wait_ns.set(from.wait_ns.get());
         self.block_ns.set(from.block_ns.get());
-        self.switches.set(from.switches.get());
         self.told.inherit(&from.told);
     }
+
+    fn sum(&self, part: Part) -> &Word {
+        match part {
+            Part::Run => &self.run_ns,
+            Part::Wait => &self.wait_ns,
+            Part::Block => &self.block_ns,
+        }
+    }
 }
+
+/// How long a task did what it did until now.
+struct Spent {
+    /// By the scheduler's clock.
+    ns: u64,
+    /// As it is to be told.
+    told_ns: u64,
+    /// What that was, if it was seen to begin.
+    seen: Option<Doing>,
+}
+
+/// [`Account::asleep`] of a task that is not blocked.
+const AWAKE: u64 = u64::MAX;
 
 /// The accounts of all tasks.
 pub(crate) struct Accounts {
     tasks: PidMap<Account>,
-    /// Whether all tasks that there were have an account. What is not known before that is none of
-    /// the gaps: nobody was told that it would be.
-    open: Atomic<bool>,
+    /// Since when everyone who should be followed is, in ns; [`u64::MAX`] while that changes. What is not
+    /// known then is none of the gaps: nobody was told that it would be.
+    all_from_ns: Word,
     /// Intervals that are not told, since their beginning was not seen, or for want of memory.
     gaps: Atomic<u64>,
     /// Whether anybody but the events wants to know where traced tasks sleep.
@@ -233,7 +249,7 @@ impl Accounts {
         Ok(KBox::new(
             Self {
                 tasks,
-                open: Atomic::new(false),
+                all_from_ns: Word::new(u64::MAX),
                 gaps: Atomic::new(0),
                 callers: Atomic::new(false),
             },
@@ -241,12 +257,11 @@ impl Accounts {
         )?)
     }
 
-    /// How many tasks have one.
+    /// How many tasks are followed.
     pub(crate) fn len(&self) -> u64 {
         let mut n = 0u64;
-        self.tasks.for_each(|account| {
-            let live = !matches!(account.current.get().doing, Doing::Unknown | Doing::Ended);
-            n = n.wrapping_add(u64::from(live));
+        task::for_each(|task| {
+            n = n.wrapping_add(u64::from(follows(task) && self.known(task).is_some()));
         });
         n
     }
@@ -263,22 +278,24 @@ impl Accounts {
 
     /// Opens accounts for all tasks that there are. To be called when the probes are in place. May
     /// sleep.
-    ///
-    /// First every task gets an account, then each is looked at that has not changed since. In
-    /// between all CPUs finish what they are about: a task that is just being switched to or from
-    /// has passed its tracepoint, and nobody noticed, while what can be seen of it is yet the old.
     pub(crate) fn open_all(&self) {
         task::for_each(|task| match self.place(task) {
-            Some(account) if account.tag.get() != u64::from(task.tag()) => account.open(task.tag()),
+            Some(account) if account.tag.get() != u64::from(task.tag()) => {
+                account.open(task.tag(), 0);
+            }
             _ => {}
         });
-        sched::synchronize();
-        task::for_each(|task| {
-            if let Some(account) = self.known(task) {
-                account.look_at(task);
-            }
-        });
-        self.open.store(true, Relaxed);
+    }
+
+    /// Who is followed is about to change.
+    pub(crate) fn hold(&self) {
+        self.all_from_ns.set(u64::MAX);
+    }
+
+    /// Everyone who should be followed is so by now: every CPU has been interrupted since that was last
+    /// changed, so that none is in the middle of a switch or a wakeup any more.
+    pub(crate) fn resume(&self) {
+        self.all_from_ns.set(sched::now_ns());
     }
 
     /// Where the account of a task stands, or will. Allocates.
@@ -292,31 +309,41 @@ impl Accounts {
     ///
     /// It stands under the id of the task, or still under the one that it had before it took over
     /// that of its process's leader, and the leader's under the leader's, which is the other's now.
+    #[inline]
     fn known(&self, task: Task<'_>) -> Option<&Account> {
-        let tag = u64::from(task.tag());
         let account = self.tasks.get(task.pid() as u32)?;
-        if account.tag.get() == tag {
+        if account.tag.get() == u64::from(task.tag()) {
             return Some(account);
         }
+        self.known_by_partner(task, account)
+    }
+
+    #[cold]
+    fn known_by_partner(&self, task: Task<'_>, account: &Account) -> Option<&Account> {
+        let tag = u64::from(task.tag());
         let other = self.tasks.get(account.partner.get() as u32)?;
         (other.tag.get() == tag).then_some(other)
     }
 
     /// The account of a task, if it has one, begun anew if it was another's. Idle tasks have none.
     /// For those who turn stamps, and for the task itself.
+    #[inline]
     fn of(&self, task: Task<'_>) -> Option<&Account> {
-        let pid = task.pid();
-        if pid == 0 {
+        if task.pid() == 0 {
             return None;
         }
-        if let Some(account) = self.known(task) {
-            return Some(account);
-        }
+        self.known(task).or_else(|| self.begun_anew(task))
+    }
+
+    #[cold]
+    fn begun_anew(&self, task: Task<'_>) -> Option<&Account> {
+        let pid = task.pid();
         let Some(account) = self.tasks.get(pid as u32) else {
             self.gap();
             return None;
         };
-        account.open(task.tag());
+        account.open(task.tag(), u64::MAX);
+        self.gap();
         Some(account)
     }
 
@@ -328,8 +355,16 @@ impl Accounts {
         Some(OffCpu {
             wait_ns: account.wait_ns.get(),
             block_ns: account.block_ns.get(),
-            switches: account.switches.get() as u32,
+            switches: task.switches(),
         })
+    }
+
+    /// The same if all of it was seen since the task had left a CPU `switches` times.
+    pub(crate) fn off_cpu_since(&self, task: Task<'_>, switches: u32) -> Option<OffCpu> {
+        let account = self.known(task)?;
+        let now = self.off_cpu(task)?;
+        let covered = account.current.covers(switches, now.switches);
+        covered.then_some(now)
     }
 
     /// How a task, the current one, was blocked last. Any context.
@@ -342,6 +377,20 @@ impl Accounts {
             })
     }
 
+    /// A task has got a verdict, and may be followed from now on that was not before.
+    fn judged(&self, task: Task<'_>) {
+        if sched::follows_everyone() {
+            return;
+        }
+        if let Some(account) = self.known(task) {
+            // Elsewhere it may leave its CPU before that has heard.
+            account.current.follow_from(match task.is_current() {
+                true => sched::now_ns(),
+                false => u64::MAX,
+            });
+        }
+    }
+
     /// Puts the account of the current task where it belongs, after its id has changed. It has to
     /// stay on its CPU meanwhile.
     fn settle(&self, task: Task<'_>) {
@@ -352,15 +401,69 @@ impl Accounts {
         if core::ptr::eq(old, account) {
             return;
         }
-        account.open(task.tag());
+        account.open(task.tag(), 0);
         account.inherit(old);
-        old.open(0);
+        old.open(0, u64::MAX);
     }
 
+    /// The parts of a call are not told.
+    pub(crate) fn count_untold(&self) {
+        self.gaps.add(1, Relaxed);
+    }
+
+    /// Something is not told that should be.
     fn gap(&self) {
-        if self.open.read_once() {
+        if self.all_from_ns.get() != u64::MAX {
             self.gaps.add(1, Relaxed);
         }
+    }
+
+    /// How long a task did what it did before this change, if that is known.
+    #[inline]
+    fn spent(
+        &self,
+        account: &Account,
+        part: Part,
+        before: Before,
+        now_ns: u64,
+        clock: Option<Reading>,
+    ) -> Option<Spent> {
+        let Before::Known(stamp) = before else {
+            return self.spent_unseen(account, part, before, now_ns, clock);
+        };
+        let ns = stamp.elapsed_ns(now_ns);
+        account.sum(part).add_alone(ns);
+        Some(Spent {
+            ns,
+            told_ns: account.told.end(part, clock, ns),
+            seen: Some(stamp.doing),
+        })
+    }
+
+    /// The same where it was not seen to begin.
+    #[cold]
+    fn spent_unseen(
+        &self,
+        account: &Account,
+        part: Part,
+        before: Before,
+        now_ns: u64,
+        clock: Option<Reading>,
+    ) -> Option<Spent> {
+        account.told.turn(clock);
+        let Before::Since(from_ns) = before else {
+            if before == Before::Missed {
+                self.gap();
+            }
+            return None;
+        };
+        let ns = now_ns.saturating_sub(from_ns);
+        account.sum(part).add_alone(ns);
+        Some(Spent {
+            ns,
+            told_ns: ns,
+            seen: None,
+        })
     }
 
     fn leaves(&self, task: Task<'_>, state: u32, now_ns: u64, clock: Option<Reading>) {
@@ -368,55 +471,83 @@ impl Accounts {
             return;
         };
         let doing = match state {
-            RUNNABLE | PREEMPTED => Doing::Preempted,
-            state if state & ENDED != 0 => Doing::Ended,
+            RUNNABLE | PREEMPTED => Doing::PREEMPTED,
+            state if state & ENDED != 0 => Doing::ENDED,
             _ => {
                 account.state.set(u64::from(state));
-                Doing::Blocked
+                Doing::BLOCKED
             }
         };
-        account.switches.add_alone(1);
-        let before = account.current.turn(doing, now_ns);
-        if before.doing != Doing::Running {
-            account.told.turn(clock);
-            return self.gap();
+        let from_ns = self.all_from_ns.get();
+        let before = account
+            .current
+            .leave(doing, task.switches(), now_ns, from_ns);
+        if let Some(run) = self.spent(account, Part::Run, before, now_ns, clock) {
+            profile::task_ran(task, run.ns);
+            events::task_run::trace(task, run.told_ns, state);
         }
-        let run_ns = before.elapsed_ns(now_ns);
-        account.run_ns.add_alone(run_ns);
-        profile::task_ran(task, run_ns);
-        let told_ns = account.told.end(Part::Run, clock, run_ns);
-        events::task_run::trace(task, told_ns, state);
     }
 
     fn arrives(&self, task: Task<'_>, behind: Task<'_>, now_ns: u64, clock: Option<Reading>) {
         let Some(account) = self.of(task) else {
             return;
         };
-        let before = account.current.turn(Doing::Running, now_ns);
-        let since = match before.doing {
-            Doing::Preempted => Since::Preempted,
-            Doing::Woken => Since::Woken,
-            _ => {
-                account.told.turn(clock);
-                return self.gap();
-            }
+        let from_ns = self.all_from_ns.get();
+        let before = account.current.arrive(task.switches(), now_ns, from_ns);
+        let Some(wait) = self.spent(account, Part::Wait, before, now_ns, clock) else {
+            return;
         };
-        let wait_ns = before.elapsed_ns(now_ns);
-        account.wait_ns.add_alone(wait_ns);
-        profile::task_waited(task, wait_ns);
-        let told_ns = account.told.end(Part::Wait, clock, wait_ns);
-        events::task_wait::trace(task, told_ns, since, behind);
+        let since = match wait.seen {
+            Some(Doing::PREEMPTED) => Since::Preempted,
+            _ => Since::Woken,
+        };
+        profile::task_waited(task, wait.ns);
+        events::task_wait::trace(task, wait.told_ns, since, behind);
+    }
+
+    /// A blocked task is woken.
+    fn unblocks(&self, account: &Account, task: Task<'_>, now_ns: u64, waker: &Waker) {
+        account.unblocker.set(waker);
+        let clock = clock::trace_clock();
+        let from_ns = self.all_from_ns.get();
+        let before = account.current.wake(task.switches(), now_ns, from_ns);
+        let Some(block) = self.spent(account, Part::Block, before, now_ns, clock) else {
+            return;
+        };
+        // Only where it is wanted: a walk over a stack costs more than all the rest.
+        let traced = self.callers.read_once() && task::mask_of::<Watch>(task) != 0;
+        account.caller.set(match traced {
+            true => sched::caller_of(task) as u64,
+            false => 0,
+        });
+        let block = Block {
+            ns: block.told_ns,
+            state: account.state.get() as u32,
+        };
+        events::task_block::trace(task, &block, waker);
     }
 }
 
+/// Whether a task is followed, which is not an idle one. For probes.
+fn follows(task: Task<'_>) -> bool {
+    sched::follows_everyone() || sched::follows(task::mask_of::<Watch>(task))
+}
+
 impl SchedHooks for Accounts {
-    fn switch(&self, prev: Task<'_>, next: Task<'_>, state: u32, now_ns: u64) {
+    fn switch(&self, prev: Leaving<'_>, next: Arriving<'_>, now_ns: u64) {
         let clock = clock::trace_clock();
-        self.leaves(prev, state, now_ns, clock);
-        self.arrives(next, prev, now_ns, clock);
+        if prev.followed {
+            self.leaves(prev.task, prev.state, now_ns, clock);
+        }
+        if next.followed {
+            self.arrives(next.task, prev.task, now_ns, clock);
+        }
     }
 
     fn waking(&self, task: Task<'_>, context: u32) {
+        if !follows(task) {
+            return;
+        }
         // It may be leaving its CPU at this moment, and nothing else of it be touched.
         let Some(account) = self.known(task) else {
             return;
@@ -428,39 +559,42 @@ impl SchedHooks for Accounts {
                 context: context as u8,
             });
         });
+        if !account.current.is_of(task.switches()) {
+            // Nobody has seen how it left its CPU, if it did. If it is doing so just now, that
+            // says more, and this nothing.
+            account.asleep.set(match sched::look(task) {
+                Seen::Blocked(state) => u64::from(state),
+                _ => AWAKE,
+            });
+        }
     }
 
-    fn wakeup(&self, task: Task<'_>, cpu: u32, now_ns: u64) {
+    fn wakeup(&self, task: Task<'_>, cpu: u32, is_new: bool, now_ns: u64) {
+        if !follows(task) {
+            return;
+        }
         let Some(account) = self.of(task) else {
             return;
         };
-        let block = match account.current.get().doing {
-            // It was woken before it had left its CPU, or twice.
-            Doing::Running | Doing::Woken | Doing::Preempted => return,
-            Doing::Blocked => true,
-            // A new task, or one that nobody has seen before.
-            Doing::Unknown | Doing::Ended => false,
-        };
-        let clock = clock::trace_clock();
-        let before = account.current.turn(Doing::Woken, now_ns);
         let waker = account.waker.get();
-        if block {
-            account.unblocker.set(&waker);
-            let block_ns = before.elapsed_ns(now_ns);
-            account.block_ns.add_alone(block_ns);
-            let block = Block {
-                ns: account.told.end(Part::Block, clock, block_ns),
-                state: account.state.get() as u32,
-            };
-            // Only where it is wanted: a walk over a stack costs more than all the rest.
-            let traced = self.callers.read_once() && task::mask_of::<Watch>(task, cpu) != 0;
-            account.caller.set(match traced {
-                true => sched::caller_of(task) as u64,
-                false => 0,
-            });
-            events::task_block::trace(task, &block, &waker);
+        if is_new {
+            account.current.begin(task.switches(), now_ns);
+            account.told.turn(clock::trace_clock());
         } else {
-            account.told.turn(clock);
+            let seen = account.current.is_of(task.switches());
+            let asleep = account.asleep.get();
+            let awake = match seen {
+                true => account.current.get().doing != Doing::BLOCKED,
+                false => asleep == AWAKE,
+            };
+            if awake {
+                // It was woken before it had left its CPU, or twice.
+                return;
+            }
+            if !seen {
+                account.state.set(asleep);
+            }
+            self.unblocks(account, task, now_ns, &waker);
         }
         events::task_wakeup::trace(task, cpu, &waker);
     }
@@ -472,7 +606,7 @@ impl SchedHooks for Accounts {
     fn fork(&self, parent: Task<'_>, child: Task<'_>) {
         // Whoever had the id before may even have had the same tag.
         if let Some(account) = self.place(child) {
-            account.open(child.tag());
+            account.open(child.tag(), sched::now_ns());
         }
         events::task_fork::trace(parent, child);
     }
@@ -492,12 +626,14 @@ impl SchedHooks for Accounts {
 
     fn exec(&self, task: Task<'_>, old_pid: i32, filename: &[u8]) {
         self.settle(task);
+        self.judged(task);
         let account = self.of(task);
         let old_comm = account.map_or(Comm::default(), |account| account.old_comm.get());
         events::task_exec::trace(task, old_pid, &old_comm, &filename);
     }
 
     fn rename(&self, task: Task<'_>, comm: Comm) {
+        self.judged(task);
         events::task_rename::trace(task, &comm);
     }
 
@@ -507,7 +643,7 @@ impl SchedHooks for Accounts {
         };
         let mut totals = account.told.totals(&account.totals());
         let current = account.current.get();
-        if current.doing == Doing::Running {
+        if current.doing == Doing::RUNNING && account.current.is_of(task.switches()) {
             let run_ns = current.elapsed_ns(now_ns);
             let told_ns = account.told.elapsed_ns(clock::trace_clock(), run_ns);
             totals.run_ns = totals.run_ns.wrapping_add(told_ns);

@@ -7,6 +7,7 @@
  *			N * 200 us each, then sleep(N)
  *	burn US		root_burn calls leaf, which computes so long
  *	sleep MS	root_sleep calls sleep, which sleeps so long
+ *	naps N		root_naps calls sleep so often, for 10 ms each
  *	hold MS		root_hold has the lock for so long
  *	lock		root_lock calls take, which waits for the lock
  *	move CPU	root_move calls move, which ends on another CPU
@@ -107,6 +108,14 @@ noinline int tree_root_sleep(long n)
 	return 0;
 }
 
+noinline int tree_root_naps(long n)
+{
+	while (n-- > 0)
+		tree_sleep(10);
+	STAY();
+	return 0;
+}
+
 noinline int tree_root_wake(long n)
 {
 	tree_sleep(n);
@@ -184,6 +193,7 @@ static const struct {
 	{ "root", tree_root },
 	{ "burn", tree_root_burn },
 	{ "sleep", tree_root_sleep },
+	{ "naps", tree_root_naps },
 	{ "wake", tree_root_wake },
 	{ "hold", tree_root_hold },
 	{ "lock", tree_root_lock },

@@ -15,6 +15,7 @@ void tree_in_irq(struct irq_work *work);
 int tree_root(long n);
 int tree_root_burn(long n);
 int tree_root_sleep(long n);
+int tree_root_naps(long n);
 int tree_root_wake(long n);
 int tree_root_hold(long n);
 int tree_root_lock(long n);

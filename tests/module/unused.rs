@@ -29,6 +29,8 @@ use crate::ktrace::{
     },
     sched::{
         bind_sched_hooks,
+        Arriving,
+        Leaving,
         SchedHooks, //
     },
     task::{
@@ -110,9 +112,9 @@ impl TaskHooks for Nobody {
 }
 
 impl SchedHooks for Nobody {
-    fn switch(&self, _: Task<'_>, _: Task<'_>, _: u32, _: u64) {}
+    fn switch(&self, _: Leaving<'_>, _: Arriving<'_>, _: u64) {}
     fn waking(&self, _: Task<'_>, _: u32) {}
-    fn wakeup(&self, _: Task<'_>, _: u32, _: u64) {}
+    fn wakeup(&self, _: Task<'_>, _: u32, _: bool, _: u64) {}
     fn migrate(&self, _: Task<'_>, _: u32, _: u32) {}
     fn fork(&self, _: Task<'_>, _: Task<'_>) {}
     fn prepare_exec(&self, _: Task<'_>) {}
