@@ -3,7 +3,8 @@
 //! A module for tests: trace events of every kind, fired from every context on demand.
 //!
 //! `ktrace_test/fire` in the tracing directory takes a context and a number (see `contexts.c`), or
-//! `attach` and `detach` (see `attach.c`), or `tree` and which one (see `tree.c`); it shows the sum of the numbers that were heard.
+//! `attach` and `detach` (see `attach.c`), `tree` and which one (see `tree.c`), or `floor` and which (see
+//! `floors.c`); it shows the sum of the numbers that were heard.
 //! That ktrace is used here by another module than ferrotrace is a test as well.
 
 use kernel::{
@@ -57,6 +58,13 @@ static NUMBER: Atomic<i64> = Atomic::new(0);
 extern "C" {
     fn ktrace_test_in(context: *const u8, len: usize) -> c_int;
     fn ktrace_test_tree(which: *const u8, len: usize, n: c_long) -> c_int;
+    fn ktrace_test_floor(
+        which: *const u8,
+        len: usize,
+        function: *const u8,
+        function_len: usize,
+    ) -> c_int;
+    fn ktrace_test_no_floor();
     fn ktrace_test_attach() -> c_int;
     fn ktrace_test_detach();
     fn ktrace_test_heard() -> c_ulong;
@@ -128,6 +136,23 @@ impl ControlFile for Fire {
                 // SAFETY: As many bytes as told; sleeps, as a write may.
                 return to_result(unsafe { ktrace_test_tree(which.as_ptr(), which.len(), n) });
             }
+            "floor" => {
+                let which = words.next().ok_or(EINVAL)?;
+                let Some(function) = words.next() else {
+                    // SAFETY: Sleeps, as a write may.
+                    unsafe { ktrace_test_no_floor() };
+                    return Ok(());
+                };
+                // SAFETY: As many bytes as told; sleeps, as a write may.
+                return to_result(unsafe {
+                    ktrace_test_floor(
+                        which.as_ptr(),
+                        which.len(),
+                        function.as_ptr(),
+                        function.len(),
+                    )
+                });
+            }
             _ => {}
         }
         let number = words.next().unwrap_or("0").parse().map_err(|_| EINVAL)?;
@@ -154,6 +179,8 @@ struct KtraceTest {
 
 impl Drop for KtraceTest {
     fn drop(&mut self) {
+        // SAFETY: Sleeps, as unloading a module may.
+        unsafe { ktrace_test_no_floor() };
         let _lock = TypesLock::new(self.resolved);
         self.dir = None;
     }

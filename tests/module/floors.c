@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the kernel itself charges for what every tracer needs, for bench/rows:
+ *	function NAME	a hook on the entry of that function which does nothing
+ *	record NAME	the same, which takes 16 bytes of a ring buffer of its own
+ *	graph NAME	a hook on its entry and return which does nothing
+ *	off		none of these any more
+ *
+ * Built without ftrace's call at function entry (see Kbuild).
+ */
+#include <linux/cleanup.h>
+#include <linux/errno.h>
+#include <linux/ftrace.h>
+#include <linux/mutex.h>
+#include <linux/ring_buffer.h>
+#include <linux/string.h>
+
+#include "floors.h"
+
+static DEFINE_MUTEX(lock);
+static struct trace_buffer *buffer;
+
+static void notrace do_nothing(unsigned long ip, unsigned long parent_ip,
+			       struct ftrace_ops *op, struct ftrace_regs *fregs)
+{
+}
+
+static void notrace do_record(unsigned long ip, unsigned long parent_ip,
+			      struct ftrace_ops *op, struct ftrace_regs *fregs)
+{
+	struct ring_buffer_event *event;
+	unsigned long *data;
+
+	event = ring_buffer_lock_reserve(buffer, 2 * sizeof(*data));
+	if (!event)
+		return;
+	data = ring_buffer_event_data(event);
+	data[0] = ip;
+	data[1] = parent_ip;
+	ring_buffer_unlock_commit(buffer);
+}
+
+static int notrace do_call(struct ftrace_graph_ent *call, struct fgraph_ops *ops,
+			   struct ftrace_regs *fregs)
+{
+	return 1;
+}
+
+static void notrace do_return(struct ftrace_graph_ret *ret, struct fgraph_ops *ops,
+			      struct ftrace_regs *fregs)
+{
+}
+
+static struct ftrace_ops nothing = { .func = do_nothing };
+static struct ftrace_ops record = { .func = do_record };
+static struct fgraph_ops graph = { .entryfunc = do_call, .retfunc = do_return };
+
+static void (*undo)(void);
+
+static void stop_nothing(void)
+{
+	unregister_ftrace_function(&nothing);
+}
+
+static void stop_record(void)
+{
+	unregister_ftrace_function(&record);
+	ring_buffer_free(buffer);
+}
+
+static void stop_graph(void)
+{
+	ktrace_call_unregister_ftrace_graph(&graph);
+}
+
+static void stop(void)
+{
+	if (undo)
+		undo();
+	undo = NULL;
+}
+
+void ktrace_test_no_floor(void)
+{
+	guard(mutex)(&lock);
+	stop();
+}
+
+static int start_nothing(char *name, int len)
+{
+	return ftrace_set_filter(&nothing, name, len, 1) ?:
+		register_ftrace_function(&nothing);
+}
+
+static int start_record(char *name, int len)
+{
+	int ret;
+
+	buffer = ring_buffer_alloc(1 << 20, RB_FL_OVERWRITE);
+	if (!buffer)
+		return -ENOMEM;
+	ret = ftrace_set_filter(&record, name, len, 1) ?:
+		register_ftrace_function(&record);
+	if (ret)
+		ring_buffer_free(buffer);
+	return ret;
+}
+
+static int start_graph(char *name, int len)
+{
+	return ftrace_set_filter(&graph.ops, name, len, 1) ?:
+		ktrace_call_register_ftrace_graph(&graph);
+}
+
+static const struct {
+	const char *name;
+	int (*start)(char *name, int len);
+	void (*stop)(void);
+} floors[] = {
+	{ "function", start_nothing, stop_nothing },
+	{ "record", start_record, stop_record },
+	{ "graph", start_graph, stop_graph },
+};
+
+/* One at a time. */
+int ktrace_test_floor(const char *which, unsigned long len, const char *function,
+		      unsigned long function_len)
+{
+	char name[64];
+	unsigned int i;
+	int ret;
+
+	guard(mutex)(&lock);
+	stop();
+	if (function_len >= sizeof(name))
+		return -EINVAL;
+	memcpy(name, function, function_len);
+	name[function_len] = 0;
+	for (i = 0; i < ARRAY_SIZE(floors); i++) {
+		if (strlen(floors[i].name) != len || memcmp(which, floors[i].name, len))
+			continue;
+		ret = floors[i].start(name, function_len);
+		if (!ret)
+			undo = floors[i].stop;
+		return ret;
+	}
+	return -EINVAL;
+}
