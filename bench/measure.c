@@ -10,6 +10,8 @@
  *   read     a system call that calls something: a byte from /dev/null
  *   switch   this task gives up the CPU to another one, and gets it back: two switches
  *   wake     this task wakes another one and sleeps until that wakes it
+ *   rename   this task takes another name
+ *   pause    this task sleeps for good
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -23,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -90,6 +93,16 @@ static void do_wake(void)
 		err(1, "pipe");
 }
 
+static void do_pause(void)
+{
+	pause();
+}
+
+static void do_rename(void)
+{
+	prctl(PR_SET_NAME, "measure");
+}
+
 static void *switch_back(void *unused)
 {
 	while (!done)
@@ -121,6 +134,8 @@ static const struct {
 	{ "read", do_read, NULL },
 	{ "switch", do_switch, switch_back },
 	{ "wake", do_wake, wake_back },
+	{ "rename", do_rename, NULL },
+	{ "pause", do_pause, NULL },
 };
 
 static void start(void *(*func)(void *unused))

@@ -66,8 +66,8 @@ def table(rows, limits):
     print('| --- | --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |')
     for row in rows:
         limit = limits.get(row['row'])
-        aim = '' if limit is None else '{:g}{}'.format(
-            limit['aim'], '' if limit['what'] == 'ratio' else ' added')
+        aim = '' if limit is None else '{:.8g}{}'.format(
+            limit['aim'], '' if limit['what'] == 'ratio' else ' ' + limit['what'])
         print('| {} | {} | {} | {} | {} | {} | {} | {} | {} |'.format(
             row['arch'], row['row'], show(row['added']), show(row['bytes'], '{:.1f}'),
             row['counterpart'] or '', show(row['counterpart_added']),
@@ -86,7 +86,7 @@ def check(rows, limits):
         good = value is not None and value <= held
         passed += good
         failed += not good
-        print('{} cost/{}: {} # {} {}, at most {:g}'.format(
+        print('{} cost/{}: {} # {} {}, at most {:.8g}'.format(
             'ok' if good else 'not ok', row['arch'], row['row'], limit['what'], value, held))
     seen = {(row['arch'], row['row']) for row in rows}
     for arch in sorted({row['arch'] for row in rows}):
