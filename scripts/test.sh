@@ -14,8 +14,8 @@
 # part COMMAND...: one part, whose own closing line is counted.
 out=$(mktemp "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
 trap 'rm -f "$out" "$out.2"' EXIT
-trap 'kill $! 2>/dev/null; exit 130' INT
-trap 'kill $! 2>/dev/null; exit 143' TERM
+trap 'kill ${!:-} 2>/dev/null; exit 130' INT
+trap 'kill ${!:-} 2>/dev/null; exit 143' TERM
 passed=0 failed=0 skipped=0
 part() {
 	"$@" | tee "$out"
