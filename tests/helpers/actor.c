@@ -131,7 +131,7 @@ static void call_sleep(void)
 /* So long that it is asleep before it is over, on the slowest of machines. */
 static void call_nap(void)
 {
-	struct timespec time = { .tv_nsec = 5000000 };
+	struct timespec time = { .tv_nsec = 20000000 };
 
 	nanosleep(&time, NULL);
 }
