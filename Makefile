@@ -70,6 +70,8 @@ help:
 #: make test T=pattern the tests whose path under tests/cases the pattern matches ('filter/*');
 #:                     T=clients: those with trace-cmd, perf and bpftrace, and T=lockdown: those
 #:                     under lockdown, which have boots of their own
+#: make test RETRY=1   on a busy machine: a case that fails is run twice more, and passes if it does
+#:                     both times; how it failed is shown
 #: make host-test      the tests that need no kernel
 #: make bench          count the instructions that tracing adds, beside the kernel's own tracers; JSON=file
 #:                     writes the same as JSON

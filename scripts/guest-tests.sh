@@ -8,7 +8,8 @@
 # `N passed, N failed, N skipped`. CASES=FOLDER runs those of another folder than tests/cases:
 # selftest, without the module, lockdown, which needs a boot of its own, or clients, which needs a
 # guest with more in it.
-# SHARE=I/N runs only number I of every N cases.
+# SHARE=I/N runs only number I of every N cases. RETRY=1 runs a case that failed twice more and lets it
+# pass if it does both times.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -36,6 +37,7 @@ troubled=99
 command="if dmesg | grep -Eq '$complaints'; then exit $troubled; fi; "
 # The patterns are for the shell in the guest: quoted for the one here, and once more.
 command="${command}sh /tests/run -d /tests/${CASES:-cases}${SHARE:+ -s $SHARE}"
+[ "${RETRY:-0}" = 0 ] || command="$command -r"
 for pattern; do
 	command="$command '$(printf '%s' "$pattern" | sed "s/'/'\\\\''/g")'"
 done

@@ -11,6 +11,8 @@
 out=$(mktemp "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
 trap 'rm -f "$out"' EXIT
 
+# Whatever the rest of the tests is told.
+export RETRY=0
 passed=0 failed=0
 # expect STATUS PATTERN LINE...: what running those cases must say.
 expect() {
@@ -43,6 +45,12 @@ expect 0 outcomes/pass '^ok 1 outcomes/pass' '^1 passed, 0 failed, 0 skipped$'
 expect 1 'outcomes/*' '^not ok . outcomes/fail' '^# the reason' '^not ok . outcomes/hang # TIMEOUT' \
 	'^not ok . outcomes/unresolved # UNRESOLVED' '^not ok . outcomes/unsupported # UNSUPPORTED' \
 	'^ok . outcomes/skipped # SKIP' 'WARNING: made up by a test' '^2 passed, 5 failed, 1 skipped$'
+expect 1 'again/*' '^not ok . again/once' '^# FAIL: not yet' '^not ok . again/often' '^# status 1 after: .* 1 \]' \
+	'^0 passed, 2 failed, 0 skipped$'
+RETRY=1
+expect 1 'again/*' '^ok . again/once' '^# again/once failed once, then passed twice' '^# FAIL: not yet' \
+	'^not ok . again/often' '^1 passed, 1 failed, 0 skipped$'
+RETRY=0
 expect 1 'death/*' '1 result.s. missing' 'guest status 125' 'Kernel panic' '^0 passed, 3 failed, 0 skipped$'
 expect 1 no/such/case 'no case matches' '^0 passed, 2 failed, 0 skipped$'
 echo "$passed passed, $failed failed, 0 skipped"
