@@ -136,6 +136,13 @@ static void call_nap(void)
 	nanosleep(&time, NULL);
 }
 
+static void call_doze(void)
+{
+	struct timespec time = { .tv_nsec = 5000000 };
+
+	nanosleep(&time, NULL);
+}
+
 static void call_burn(void)
 {
 	int i;
@@ -158,6 +165,7 @@ static const struct {
 	{ "write", call_write },
 	{ "sleep", call_sleep },
 	{ "nap", call_nap },
+	{ "doze", call_doze },
 	/* Not a call: user time. */
 	{ "burn", call_burn },
 };
