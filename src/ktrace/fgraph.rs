@@ -74,7 +74,7 @@ extern "C" {
     fn ktrace_context() -> c_uint;
     fn ktrace_current() -> *mut kernel::bindings::task_struct;
     fn ktrace_argument(fregs: *mut c_void, n: c_uint) -> c_ulong;
-    fn trace_clock_local() -> u64;
+    fn ktrace_call_sched_clock_noinstr() -> u64;
     fn ktrace_call_register_ftrace_graph(ops: *mut abi::fgraph_ops) -> c_int;
     fn ktrace_call_unregister_ftrace_graph(ops: *mut abi::fgraph_ops);
     fn ktrace_call_fgraph_init_ops(ops: *mut abi::ftrace_ops, from: *mut abi::ftrace_ops);
@@ -93,11 +93,12 @@ extern "C" {
     fn ktrace_call_ftrace_lookup_ip(hash: *mut abi::ftrace_hash, ip: c_ulong) -> *mut c_void;
 }
 
-/// The clock that the call graph's times are of (`trace_clock_local()`), in ns. Any context.
+/// The clock that the call graph's times are of, in ns: that of `trace_clock_local()`, less its care for
+/// preemption. For callbacks; any context.
 #[inline]
 pub fn clock_ns() -> u64 {
-    // SAFETY: Reads a clock.
-    unsafe { trace_clock_local() }
+    // SAFETY: Reads this CPU's clock, which takes preemption to be off, as it is in callbacks.
+    unsafe { ktrace_call_sched_clock_noinstr() }
 }
 
 /// What a hook keeps with an open call. What the words mean is the hook's own affair.

@@ -10,7 +10,7 @@ KTRACE_FUNCTION(tracefs_remove);
 KTRACE_FUNCTION(tracing_check_open_get_tr);
 KTRACE_FUNCTION(trace_array_put);
 KTRACE_FUNCTION(tracing_log_err);
-KTRACE_FUNCTION(tracing_gen_ctx_irq_test);
+KTRACE_FUNCTION(sched_clock_noinstr);
 KTRACE_FUNCTION(tracing_start_cmdline_record);
 KTRACE_FUNCTION(tracing_stop_cmdline_record);
 KTRACE_FUNCTION(ring_buffer_record_is_on_cpu);

@@ -24,16 +24,12 @@
 #include <linux/smp.h>
 #include <linux/static_call.h>
 #include <linux/task_work.h>
+#include <linux/trace_events.h>
 #include <linux/trace_recursion.h>
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
 #include "shim.h"
-
-/* The kernel keeps this one to itself; see below for how it is reached. */
-#define tracing_gen_ctx_irq_test ktrace_call_tracing_gen_ctx_irq_test
-#include <linux/trace_events.h>
-#undef tracing_gen_ctx_irq_test
 
 /*
  * Calls to functions that the kernel does not export
@@ -120,6 +116,51 @@ bool ktrace_bind(unsigned int index, unsigned long addr)
 }
 
 /*
+ * The context that a record tells, in the header that all records have: flags, how
+ * deep preemption and migration are disabled, as tracing_gen_ctx_dec() has it, which
+ * is a call to a function that is not exported. Preemption has been turned off once
+ * for the hook.
+ */
+static __always_inline unsigned int ktrace_context_here(void)
+{
+	unsigned long todo = READ_ONCE(current_thread_info()->flags);
+	unsigned int count = preempt_count(), softirqs = softirq_count();
+	unsigned int flags = irqs_disabled() ? TRACE_FLAG_IRQS_OFF : 0;
+	unsigned int disabled = count & 0xff, pinned = 0;
+
+	if (count & (NMI_MASK | HARDIRQ_MASK)) {
+		if (count & NMI_MASK)
+			flags |= TRACE_FLAG_NMI;
+		if (count & HARDIRQ_MASK)
+			flags |= TRACE_FLAG_HARDIRQ;
+	}
+	if (softirqs) {
+		if (in_serving_softirq())
+			flags |= TRACE_FLAG_SOFTIRQ;
+		if (softirqs >> (SOFTIRQ_SHIFT + 1))
+			flags |= TRACE_FLAG_BH_OFF;
+	}
+	/* The second is the first, where there is no such thing. */
+	if (todo & (_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY)) {
+		if (todo & _TIF_NEED_RESCHED)
+			flags |= TRACE_FLAG_NEED_RESCHED;
+		if (IS_ENABLED(CONFIG_ARCH_HAS_PREEMPT_LAZY) && todo & _TIF_NEED_RESCHED_LAZY)
+			flags |= TRACE_FLAG_NEED_RESCHED_LAZY;
+	}
+	if (test_preempt_need_resched())
+		flags |= TRACE_FLAG_PREEMPT_RESCHED;
+#ifdef CONFIG_SMP
+	pinned = current->migration_disabled;
+#endif
+	disabled = min(disabled, 0xfU);
+	if (pinned)
+		disabled |= min(pinned, 0xfU) << 4;
+	if (IS_ENABLED(CONFIG_PREEMPTION))
+		disabled--;
+	return flags << 16 | disabled;
+}
+
+/*
  * The gate: one word per CPU, with a bit for each hook that wants the task which
  * runs there. An entry function tests its own bit, and nothing else, before it
  * goes on to Rust.
@@ -137,7 +178,7 @@ static noinline notrace void ktrace_hit(unsigned int slot, unsigned long ip,
 		ktrace_function_recursed(slot);
 		return;
 	}
-	ktrace_function_hit(slot, ip, parent_ip, fregs, tracing_gen_ctx_dec(), current->pid);
+	ktrace_function_hit(slot, ip, parent_ip, fregs, ktrace_context_here(), current->pid);
 	ftrace_test_recursion_unlock(bit);
 }
 
@@ -241,7 +282,7 @@ bool ktrace_gate_refresh_others(void)
 
 unsigned int ktrace_context(void)
 {
-	return tracing_gen_ctx_dec();
+	return ktrace_context_here();
 }
 
 struct task_struct *ktrace_current(void)

@@ -71,7 +71,6 @@ int ktrace_attach_probes(const struct ktrace_probe *probes, unsigned int nr);
 void ktrace_detach_probes(const struct ktrace_probe *probes, unsigned int nr);
 
 /* Defined in shim.c, called from Rust. */
-unsigned int ktrace_call_tracing_gen_ctx_irq_test(unsigned int irqs_status);
 bool ktrace_bind(unsigned int index, unsigned long addr);
 unsigned long ktrace_find_kallsyms(void);
 ftrace_func_t ktrace_slot_function(unsigned int slot);

@@ -54,7 +54,7 @@ functions! {
     c"tracing_check_open_get_tr", "CONFIG_TRACING": "control files that keep their trace array";
     c"trace_array_put", "CONFIG_TRACING": "control files that let go of their trace array";
     c"tracing_log_err", "CONFIG_TRACING": "error_log";
-    c"tracing_gen_ctx_irq_test", "CONFIG_TRACING": "the context of a record";
+    c"sched_clock_noinstr", "Linux 6.5 or later": "the durations of calls";
     c"tracing_start_cmdline_record", "CONFIG_TRACING": "names of tasks in the output";
     c"tracing_stop_cmdline_record", "CONFIG_TRACING": "names of tasks in the output";
     c"ring_buffer_record_is_on_cpu", "CONFIG_RING_BUFFER": "counting lost records";
