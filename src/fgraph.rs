@@ -78,6 +78,9 @@ pub(crate) struct CallTimes {
     pub(crate) blocked: Blocked,
 }
 
+/// What takes a record of every call's beginning.
+const AT_ONCE: u32 = option::ARGS | option::RETADDR | option::ENTRIES;
+
 /// Of a frame: the record of its beginning is written, or somebody is about to.
 const WRITTEN: u32 = 1 << 0;
 /// Of a frame: what the task had done before is known.
@@ -144,10 +147,18 @@ impl Graph {
         self.recorder.limits()
     }
 
-    /// Whether short calls are left out.
+    /// What a call has to take at least to be written, in ns, which may not be enough; 0 if no calls
+    /// are left out for being short.
     #[inline]
-    fn has_threshold(&self) -> bool {
-        self.limits().any_threshold() || (self.is_top && fgraph::tracing_thresh_ns() != 0)
+    fn least_ns(&self) -> u64 {
+        let shortest = self.limits().shortest_threshold();
+        if !self.is_top {
+            return shortest;
+        }
+        match (shortest, fgraph::tracing_thresh_ns()) {
+            (0, ns) | (ns, 0) => ns,
+            (one, other) => one.min(other),
+        }
     }
 
     #[cold]
@@ -236,6 +247,19 @@ impl Graph {
         self.write_entry(open, context, entry, &[], Some(late_ns));
     }
 
+    /// Writes what has to stand before anything else that happens in a call: its callers, and its own
+    /// beginning, if that is wanted.
+    #[inline(never)]
+    fn write_at_call(&self, call: &Call<'_>, state: usize, flags: u32) {
+        let context = call.context();
+        if state & word::UNWRITTEN != 0 {
+            self.write_callers(call, context);
+        }
+        if flags & AT_ONCE != 0 {
+            self.write_now(call, context, flags);
+        }
+    }
+
     /// Writes the beginning of a call at once, with what is known only now.
     #[cold]
     fn write_now(&self, call: &Call<'_>, context: Context, flags: u32) {
@@ -263,23 +287,11 @@ impl Graph {
 
     /// How the time of a call divides, and how often it lost the CPU, if it did. The parts are all zero
     /// if that happened while the task was not followed: it is not known what they are.
-    #[inline]
-    fn divide(
-        &self,
-        task: Task<'_>,
-        frame: &FrameRef<'_>,
-        kept: &Frame,
-        total: u64,
-    ) -> (Split, u32) {
-        let undivided = Split {
-            total,
-            run: total,
-            wait: 0,
-            block: 0,
-        };
+    fn divide(&self, task: Task<'_>, frame: FrameRef<'_>, total: u64) -> (Split, u32) {
+        let kept = frame.get();
         let switches = task.switches().wrapping_sub(kept.half);
         if switches == 0 || !frame.is_set(ACCOUNTED) {
-            return (undivided, 0);
+            return (Split::undivided(total), 0);
         }
         let [_, wait_before, block_before] = kept.words;
         let now = self.accounts.off_cpu_since(task, kept.half);
@@ -310,6 +322,87 @@ impl Graph {
     fn count_overrun(&self, before: u32, now: u32) {
         self.recorder
             .add_n(Count::StackFull, u64::from(now.wrapping_sub(before)));
+    }
+
+    /// Adds a call to the profile that lost the CPU.
+    #[cold]
+    fn add_divided(&self, ret: &Return<'_>, frame: FrameRef<'_>, total: u64) {
+        let (split, _) = self.divide(ret.task(), frame, total);
+        if let Some(profile) = self.profile() {
+            profile.add_call(ret.func, split);
+        }
+    }
+
+    /// Writes the return of a call, with its callers, if it reaches a threshold, or if its beginning is
+    /// written.
+    #[cold]
+    fn write_long(&self, ret: &Return<'_>, frame: FrameRef<'_>, now_ns: u64) {
+        let [calltime_ns, ..] = frame.get().words;
+        let total = now_ns.saturating_sub(calltime_ns);
+        let (split, switches) = self.divide(ret.task(), frame, total);
+        if frame.is_set(WRITTEN) || self.thresholds().reached_by(&split) {
+            self.write_all(ret, frame, now_ns, &split, switches);
+        }
+    }
+
+    /// Writes the return of a call that lost the CPU, or whose callers may not be written.
+    #[cold]
+    fn write_unusual(&self, ret: &Return<'_>, frame: FrameRef<'_>, now_ns: u64) {
+        let [calltime_ns, ..] = frame.get().words;
+        let total = now_ns.saturating_sub(calltime_ns);
+        let (split, switches) = self.divide(ret.task(), frame, total);
+        self.write_all(ret, frame, now_ns, &split, switches);
+    }
+
+    /// Writes a return with where its time went, and before it the callers that are not written.
+    fn write_all(
+        &self,
+        ret: &Return<'_>,
+        frame: FrameRef<'_>,
+        now_ns: u64,
+        split: &Split,
+        switches: u32,
+    ) {
+        let context = ret.context();
+        let written = frame.is_set(WRITTEN);
+        if !written {
+            self.write_callers(ret, context);
+        }
+        if switches != 0 && self.recorder.flags() & option::TIMES != 0 {
+            self.write_times(ret, context, split, switches);
+        }
+        let [calltime_ns, ..] = frame.get().words;
+        self.write_return(ret, context, calltime_ns, now_ns, written);
+    }
+
+    /// Writes a return.
+    #[inline(always)]
+    fn write_return(
+        &self,
+        ret: &Return<'_>,
+        context: Context,
+        calltime_ns: u64,
+        rettime_ns: u64,
+        closes: bool,
+    ) {
+        let record = GraphReturn {
+            call: GraphEntry {
+                func: ret.func,
+                depth: ret.depth(),
+            },
+            overrun: ret.overrun,
+            value: match records::HAS_VALUE || self.recorder.flags() & option::RETVAL != 0 {
+                true => Some(ret.value()),
+                false => None,
+            },
+            calltime_ns,
+            rettime_ns,
+            closes,
+        };
+        match records::graph_return(ret.tr(), context, &record) {
+            Ok(()) => self.recorder.add(Count::Returns),
+            Err(NotWritten) => self.recorder.not_written(ret.tr()),
+        }
     }
 
     #[cold]
@@ -356,13 +449,17 @@ impl GraphHook for Graph {
         if !self.selects(call, flags, &mut state) {
             return false;
         }
-        let before = self.accounts.off_cpu(call.task());
-        let off_cpu = before.unwrap_or(OffCpu::default());
-        let now = flags & (option::ARGS | option::RETADDR | option::ENTRIES) != 0;
-        let threshold = self.profile.is_some() || self.has_threshold();
-        let mut marks = if before.is_some() { ACCOUNTED } else { 0 };
-        if now && !threshold {
-            marks |= WRITTEN;
+        let (off_cpu, mut marks) = match self.accounts.off_cpu(call.task()) {
+            Some(off_cpu) => (off_cpu, ACCOUNTED),
+            None => (OffCpu::default(), 0),
+        };
+        // Whether there is anything to be written before it returns.
+        let mut now = state & word::UNWRITTEN != 0 || flags & AT_ONCE != 0;
+        if now {
+            now = self.profile.is_none() && self.least_ns() == 0;
+            if now && flags & AT_ONCE != 0 {
+                marks |= WRITTEN;
+            }
         }
         let frame = Frame {
             words: [fgraph::clock_ns(), off_cpu.wait_ns, off_cpu.block_ns],
@@ -372,19 +469,14 @@ impl GraphHook for Graph {
             self.recorder.add(Count::StackFull);
             return false;
         }
-        if !threshold {
-            if state & word::UNWRITTEN != 0 {
-                self.write_callers(call, call.context());
-            }
-            if now {
-                self.write_now(call, call.context(), flags);
+        if now {
+            self.write_at_call(&call.again(), state, flags);
+            if marks & WRITTEN != 0 {
+                notes.set(state & !word::UNWRITTEN);
+                return true;
             }
         }
-        match marks & WRITTEN {
-            0 => state |= word::UNWRITTEN,
-            _ => state &= !word::UNWRITTEN,
-        }
-        notes.set(state);
+        notes.set(state | word::UNWRITTEN);
         true
     }
 
@@ -406,11 +498,8 @@ impl GraphHook for Graph {
             self.count_overrun(overrun, ret.overrun);
             state = state & !word::OVERRUN | (ret.overrun as usize) << word::OVERRUN_SHIFT;
         }
-        let depth = ret.depth().max(0) as usize;
-        if state & word::CHOSEN != 0
-            && depth << word::DEPTH_SHIFT & word::DEPTH == state & word::DEPTH
-        {
-            state &= !(word::CHOSEN | word::CHOSEN_IRQ);
+        if state & word::CHOSEN != 0 {
+            state = chosen_after(state, ret.depth());
         }
         let Some(frame) = ret.kept() else {
             notes.set(state);
@@ -419,56 +508,34 @@ impl GraphHook for Graph {
         let kept = frame.get();
         let [calltime_ns, ..] = kept.words;
         let total = now_ns.saturating_sub(calltime_ns);
-        let (split, switches) = self.divide(ret.task(), &frame, &kept, total);
+        let undivided = ret.task().switches() == kept.half;
         if let Some(profile) = self.profile() {
-            profile.add_call(ret.func, &split);
             notes.set(state | word::UNWRITTEN);
-            return;
+            return match undivided {
+                true => profile.add_call(ret.func, Split::undivided(total)),
+                false => self.add_divided(&ret.again(), frame, total),
+            };
         }
         let written = frame.is_set(WRITTEN);
-        let context = ret.context();
-        if self.has_threshold() {
+        let least_ns = self.least_ns();
+        if least_ns != 0 {
             // Whether the callers are written is for the next one to find out.
             notes.set(state | word::UNWRITTEN);
-            if !written {
-                if !self.thresholds().reached_by(&split) {
-                    return;
-                }
-                self.write_callers(ret, context);
+            if written || total >= least_ns {
+                self.write_long(&ret.again(), frame, now_ns);
             }
-        } else {
-            if !written && state & word::UNWRITTEN == 0 {
-                // Its callers were not seen to by `called()`: there was a threshold then.
-                self.write_callers(ret, context);
-            }
-            notes.set(state & !word::UNWRITTEN);
+            return;
         }
-        let flags = self.recorder.flags();
-        if switches != 0 && flags & option::TIMES != 0 {
-            self.write_times(ret, context, &split, switches);
+        notes.set(state & !word::UNWRITTEN);
+        if !undivided || (!written && state & word::UNWRITTEN == 0) {
+            // Or its callers were not seen to by `called()`: there was a threshold then.
+            return self.write_unusual(&ret.again(), frame, now_ns);
         }
-        let record = GraphReturn {
-            call: GraphEntry {
-                func: ret.func,
-                depth: ret.depth(),
-            },
-            overrun: ret.overrun,
-            value: match records::HAS_VALUE || flags & option::RETVAL != 0 {
-                true => Some(ret.value()),
-                false => None,
-            },
-            calltime_ns,
-            rettime_ns: now_ns,
-            closes: written,
-        };
-        match records::graph_return(ret.tr(), context, &record) {
-            Ok(()) => self.recorder.add(Count::Returns),
-            Err(NotWritten) => self.recorder.not_written(ret.tr()),
-        }
+        self.write_return(ret, ret.context(), calltime_ns, now_ns, written);
     }
 
     fn ends(&self, open: &Open<'_>) {
-        if self.profile.is_some() || self.has_threshold() {
+        if self.profile.is_some() || self.least_ns() != 0 {
             return;
         }
         let context = open.context();
@@ -477,6 +544,16 @@ impl GraphHook for Graph {
         if let Some(innermost) = open.caller(0) {
             self.write_late(open, context, &innermost);
         }
+    }
+}
+
+/// The word of a task inside a function of `set_graph_function`, when a call returns at that depth.
+#[cold]
+fn chosen_after(state: usize, depth: i32) -> usize {
+    let depth = depth.max(0) as usize;
+    match depth << word::DEPTH_SHIFT & word::DEPTH == state & word::DEPTH {
+        true => state & !(word::CHOSEN | word::CHOSEN_IRQ),
+        false => state,
     }
 }
 

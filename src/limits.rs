@@ -23,6 +23,17 @@ pub(crate) struct Split {
 }
 
 impl Split {
+    /// Of a call that was on a CPU all the time.
+    #[inline]
+    pub(crate) fn undivided(total: u64) -> Self {
+        Self {
+            total,
+            run: total,
+            wait: 0,
+            block: 0,
+        }
+    }
+
     /// Of a call that it is not known of.
     pub(crate) fn unknown(total: u64) -> Self {
         Self {
@@ -82,9 +93,10 @@ impl Thresholds {
         }
     }
 
-    /// Whether there is any.
-    pub(crate) fn any(&self) -> bool {
-        self.0 != [0; 4]
+    /// The shortest of them; 0 if there is none.
+    pub(crate) fn shortest(&self) -> u64 {
+        let some = self.0.into_iter().filter(|ns| *ns != 0);
+        some.min().unwrap_or(0)
     }
 
     /// Whether a call reaches one of them.
@@ -102,15 +114,17 @@ impl Thresholds {
 #[derive(Default)]
 pub(crate) struct Limits {
     thresholds: [Word; 4],
-    any: Word,
+    /// [`Thresholds::shortest`].
+    shortest: Word,
     max_depth: Word,
 }
 
 impl Limits {
-    /// Whether there is a threshold.
+    /// The shortest threshold, in ns: no call that is shorter reaches any, since none of its parts is
+    /// longer than all of it. 0 if there is no threshold.
     #[inline]
-    pub(crate) fn any_threshold(&self) -> bool {
-        self.any.get() != 0
+    pub(crate) fn shortest_threshold(&self) -> u64 {
+        self.shortest.get()
     }
 
     /// The thresholds.
@@ -127,7 +141,7 @@ impl Limits {
         for (part, word) in Part::ALL.into_iter().zip(&self.thresholds) {
             word.set(thresholds.get(part));
         }
-        self.any.set(u64::from(thresholds.any()));
+        self.shortest.set(thresholds.shortest());
     }
 
     /// How deep a call may be; 0 is no limit.

@@ -219,6 +219,20 @@ pub struct Open<'a> {
 }
 
 impl<'a> Open<'a> {
+    /// The same once more, for a path that is rarely taken: what is handed on by reference has to lie
+    /// in memory, and the usual path does not pay for that.
+    #[inline(always)]
+    pub fn again(&self) -> Self {
+        // INVARIANT: As that of `self`.
+        Self {
+            ops: self.ops,
+            task: self.task,
+            tag: self.tag,
+            tr: self.tr,
+            depth: self.depth,
+        }
+    }
+
     /// The trace array that the hook serves.
     #[inline]
     pub fn tr(&self) -> &'a TraceArray {
@@ -343,6 +357,17 @@ impl<'a> Deref for Call<'a> {
 }
 
 impl Call<'_> {
+    /// As [`Open::again`].
+    #[inline(always)]
+    pub fn again(&self) -> Self {
+        // INVARIANT: As that of `self`.
+        Self {
+            open: self.open.again(),
+            func: self.func,
+            fregs: self.fregs,
+        }
+    }
+
     /// Keeps a frame until the call returns; to be called once. `None` if the shadow stack is full:
     /// the hook then has to return false.
     #[inline]
@@ -409,6 +434,18 @@ impl<'a> Deref for Return<'a> {
 }
 
 impl Return<'_> {
+    /// As [`Open::again`].
+    #[inline(always)]
+    pub fn again(&self) -> Self {
+        // INVARIANT: As that of `self`.
+        Self {
+            open: self.open.again(),
+            func: self.func,
+            overrun: self.overrun,
+            fregs: self.fregs,
+        }
+    }
+
     /// What was kept when the function was called.
     #[inline]
     pub fn kept(&self) -> Option<FrameRef<'_>> {

@@ -47,9 +47,19 @@ const TASKS: usize = 128;
 #[derive(Default)]
 struct Function {
     total: Spread,
-    run_ns: Word,
+    /// What of it was not on a CPU, or is not known to have been.
+    off_ns: Word,
     wait_ns: Word,
     block_ns: Word,
+}
+
+impl Function {
+    #[cold]
+    fn add_off(&self, split: &Split) {
+        self.off_ns.add(split.total.wrapping_sub(split.run));
+        self.wait_ns.add(split.wait);
+        self.block_ns.add(split.block);
+    }
 }
 
 /// What is known of a task.
@@ -96,15 +106,13 @@ impl Profile {
     }
 
     /// Adds a call. Any context, with preemption off.
-    pub(crate) fn add_call(&self, func: usize, split: &Split) {
+    #[inline]
+    pub(crate) fn add_call(&self, func: usize, split: Split) {
         self.functions.with(func as u64, |function| {
             function.total.add(split.total);
-            function.run_ns.add(split.run);
-            if split.wait != 0 {
-                function.wait_ns.add(split.wait);
-            }
-            if split.block != 0 {
-                function.block_ns.add(split.block);
+            // Most calls do not lose the CPU.
+            if split.run != split.total {
+                function.add_off(&{ split });
             }
         });
     }
@@ -120,7 +128,7 @@ impl Profile {
     pub(crate) fn clear(&self) {
         let _ = self.functions.for_each(|_, function| {
             function.total.clear();
-            function.run_ns.set(0);
+            function.off_ns.set(0);
             function.wait_ns.set(0);
             function.block_ns.set(0);
             Ok(())

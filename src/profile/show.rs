@@ -27,7 +27,7 @@ use crate::ktrace::{
 struct Function {
     func: u64,
     total: Merged,
-    run_ns: u64,
+    off_ns: u64,
     wait_ns: u64,
     block_ns: u64,
 }
@@ -78,7 +78,7 @@ impl Profile {
                     let function = Function {
                         func,
                         total: Merged::default(),
-                        run_ns: 0,
+                        off_ns: 0,
                         wait_ns: 0,
                         block_ns: 0,
                     };
@@ -88,7 +88,7 @@ impl Profile {
             };
             if let Some(function) = all.get_mut(at) {
                 function.total.merge(&here.total);
-                function.run_ns = function.run_ns.wrapping_add(here.run_ns.get());
+                function.off_ns = function.off_ns.wrapping_add(here.off_ns.get());
                 function.wait_ns = function.wait_ns.wrapping_add(here.wait_ns.get());
                 function.block_ns = function.block_ns.wrapping_add(here.block_ns.get());
             }
@@ -159,7 +159,7 @@ impl Profile {
                 "{:7} {:12} {:12} {:12} {:12}",
                 function.total.count,
                 Us(function.total.sum_ns),
-                Us(function.run_ns),
+                Us(function.total.sum_ns.saturating_sub(function.off_ns)),
                 Us(function.wait_ns),
                 Us(function.block_ns)
             );

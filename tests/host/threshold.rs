@@ -118,15 +118,17 @@ fn depths_are_decimal_numbers() {
 #[test]
 fn limits_are_what_was_set() {
     let limits = Limits::default();
-    assert!(!limits.any_threshold());
+    assert_eq!(limits.shortest_threshold(), 0);
     assert_eq!(limits.max_depth(), 0);
     limits.set_thresholds(parsed("wait 5").unwrap());
     limits.set_max_depth(3);
-    assert!(limits.any_threshold());
+    assert_eq!(limits.shortest_threshold(), 5000);
     assert_eq!(all_of(&limits.thresholds()), [0, 0, 5000, 0]);
+    limits.set_thresholds(parsed("total 9 run 4 block 7").unwrap());
+    assert_eq!(limits.shortest_threshold(), 4000);
     assert_eq!(limits.max_depth(), 3);
     limits.set_thresholds(Thresholds::default());
-    assert!(!limits.any_threshold());
+    assert_eq!(limits.shortest_threshold(), 0);
 }
 
 #[test]
