@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Usage: measure [-n OPERATIONS] [-w WINDOWS] [-t TASKS] OPERATION
+ * Usage: measure [-n OPERATIONS] [-w WINDOWS] [-t TASKS] OPERATION|now
  *
  * What one operation costs, in the ticks of the machine's raw counter, which under QEMU's -icount are
  * instructions of the guest. Each window is a number of operations; the least of all windows counts, so
@@ -12,6 +12,7 @@
  *   wake     this task wakes another one and sleeps until that wakes it
  *   rename   this task takes another name
  *   pause    this task sleeps for good
+ * `measure now` prints what the counter says.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -176,6 +177,10 @@ int main(int argc, char **argv)
 		default:
 			return 2;
 		}
+	}
+	if (optind < argc && !strcmp(argv[optind], "now")) {
+		printf("%.0f\n", counter() * per_tick());
+		return 0;
 	}
 	for (op = 0; op < ARRAY_SIZE(operations); op++)
 		if (optind < argc && !strcmp(argv[optind], operations[op].name))

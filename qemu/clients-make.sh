@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: clients-make.sh ARCH DIRECTORY
 #
-# Makes DIRECTORY/clients.cpio, a further archive for the initramfs: trace-cmd, perf and bpftrace
-# from Debian's packages, with the libraries that they load and nothing else. The packages are
+# Makes DIRECTORY/clients.cpio, a further archive for the initramfs: trace-cmd, perf and bpftrace, and a
+# small compiler for something to do (bench/surroundings), from Debian's packages, with the libraries that
+# they load and nothing else. The packages are
 # only unpacked, so those of another architecture need no emulation. Run in the build environment.
 
 # shellcheck source=scripts/lib.sh
@@ -20,7 +21,7 @@ fetch() {
 	fetch_into "$dir/packages" --yes --download-only -o Dir::State::status="$dir/status" \
 		-o Dir::Cache::archives="$dir/packages" -o Dir::Cache::pkgcache= \
 		-o Dir::Cache::srcpkgcache= -o APT::Architecture="$deb" -o APT::Architectures="$deb" \
-		install trace-cmd linux-perf/trixie-backports bpftrace
+		install trace-cmd linux-perf/trixie-backports bpftrace tcc
 	for package in "$dir"/packages/*.deb; do
 		dpkg -x "$package" "$tree"
 	done
@@ -42,12 +43,13 @@ take() {
 
 pack() {
 	lib=$(cd "$tree" && echo usr/lib/*-linux-gnu)
-	for program in trace-cmd perf bpftrace; do
+	for program in trace-cmd perf bpftrace tcc; do
 		take usr/bin/$program
 	done
 	for plugin in "$tree/$lib"/traceevent/plugins/*.so; do
 		take "${plugin#"$tree/"}"
 	done
+	cp -R "$tree/$lib/tcc" "$root/$lib/"
 	linker=$(readelf -l "$root/usr/bin/trace-cmd" |
 		sed -n 's/.*program interpreter: \/\(.*\)\]$/\1/p')
 	take "$linker" "$lib/${linker##*/}"
@@ -56,5 +58,5 @@ pack() {
 }
 
 steps 2 "clients $arch"
-step 'fetching trace-cmd, perf and bpftrace (100 MB)' fetch
+step 'fetching trace-cmd, perf, bpftrace and tcc (100 MB)' fetch
 step 'packing them' pack

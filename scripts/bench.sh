@@ -3,7 +3,7 @@
 # Usage: [ARCH=...] [JSON=FILE] bench.sh [check]
 #
 # Counts the guest's instructions that tracing adds to an operation, ours and the kernel's own, on the
-# stock kernel of one architecture or of both (bench/rows), and prints a table (bench/report.py); into
+# stock kernel of one architecture or of both (bench/rows, bench/surroundings), and prints a table (bench/report.py); into
 # FILE the same as JSON. With `check`, compares with bench/limits instead, and closes with one line,
 # `N passed, N failed, N skipped`.
 
@@ -12,21 +12,48 @@
 how=${1:-table}
 [ -z "${JSON:-}" ] || : >>"$JSON" || die "JSON=$JSON: cannot be written"
 
-# count ARCHITECTURE: what its guest prints, into build/bench-ARCHITECTURE/.
+# count ARCHITECTURE ROWS CPUS CLIENTS: what a guest prints, into build/bench-ARCHITECTURE/ROWS.
 count() {
 	_out=$top/build/bench-$1
 	_status=0
-	ICOUNT=1 SMP=1 MEM=2500 LOAD=0 EXTRA=$_out/extra CMD="sh /extra/rows $rows" \
-		TIMEOUT=${TIMEOUT:-900} LOG=$_out/console.log ARCH=$1 KERNEL=debian \
-		"$top/qemu/run.sh" >"$_out/$1" || _status=$?
+	ICOUNT=1 SMP=$3 CLIENTS=$4 MEM=2500 LOAD=0 EXTRA=$_out/extra CMD="sh /extra/$2" \
+		TIMEOUT=${TIMEOUT:-900} LOG=$_out/${2%% *}.log ARCH=$1 KERNEL=debian \
+		"$top/qemu/run.sh" >"$_out/${2%% *}" || _status=$?
 	if [ "$_status" != 0 ]; then
-		cat "$_out/$1" >&2
-		die "the guest failed (status $_status); its console: $_out/console.log"
+		cat "$_out/${2%% *}" >&2
+		die "the guest failed (status $_status); its console: $_out/${2%% *}.log"
 	fi
 }
 
-rows=
-[ "$how" != check ] || rows=limits
+# count_all ARCHITECTURE: all its rows, into build/bench-ARCHITECTURE/ARCHITECTURE.
+count_all() {
+	if [ "$how" = check ]; then
+		count "$1" 'rows limits' 1 0
+	else
+		count "$1" rows 1 0
+		count "$1" surroundings 8 1
+	fi
+	cat "$_out/rows" "$_out/surroundings" 2>/dev/null >"$_out/$1" || :
+}
+
+# pack_job ARCHITECTURE DIRECTORY: job.tar.gz, which bench/surroundings compiles: programs of ours and the
+# headers that they include.
+pack_job() {
+	# shellcheck disable=SC2016 # for the shell inside
+	"$top/scripts/env.sh" sh -ec '
+		job=$2/job
+		mkdir "$job"
+		cp "$3"/tests/helpers/*.c "$job"
+		"$1"gcc -M "$job"/*.c | tr " " "\n" | grep "^/.*\.h$" | grep -v /lib/gcc | sort -u |
+			xargs cp --parents -t "$job"
+		cd "$job"
+		for dir in usr/include usr/include/*-linux-gnu usr/*-linux-gnu/include usr/lib/linux/uapi/*; do
+			[ ! -d "$dir" ] || echo "-I$dir"
+		done >include
+		tar czf ../job.tar.gz ./*
+		rm -r "$job"' sh "$(cross_compile "$1" | sed 's/.*=//')" "$2" "$top"
+}
+
 set --
 for arch in ${ARCH:-x86_64 arm64}; do
 	[ "$how" = check ] || say "counting on $arch ..."
@@ -34,7 +61,8 @@ for arch in ${ARCH:-x86_64 arm64}; do
 	out=$top/build/bench-$arch
 	rm -rf "$out"
 	mkdir -p "$out/extra"
-	cp "$top/bench/rows" "$out/extra/rows"
+	cp "$top/bench/rows" "$top/bench/surroundings" "$top/bench/functions" "$out/extra"
+	[ "$how" = check ] || pack_job "$arch" "$out/extra"
 	cross=$(cross_compile "$arch")
 	"$top/scripts/env.sh" "${cross#*=}strip" --strip-debug -o "$out/extra/ktrace_test.ko" \
 		"$top/build/debian-$arch/ktrace_test.ko"
@@ -47,7 +75,7 @@ guests=
 trap 'kill $guests 2>/dev/null; exit 130' INT
 trap 'kill $guests 2>/dev/null; exit 143' TERM
 for arch in ${ARCH:-x86_64 arm64}; do
-	count "$arch" &
+	count_all "$arch" &
 	guests="$guests $!"
 done
 for guest in $guests; do
