@@ -451,7 +451,15 @@ impl GraphHook for Graph {
         }
         let (off_cpu, mut marks) = match self.accounts.off_cpu(call.task()) {
             Some(off_cpu) => (off_cpu, ACCOUNTED),
-            None => (OffCpu::default(), 0),
+            // An idle task, mostly: nothing is told of what it did, but how often is known.
+            None => {
+                let switches = call.task().switches();
+                let off_cpu = OffCpu {
+                    switches,
+                    ..OffCpu::default()
+                };
+                (off_cpu, 0)
+            }
         };
         // Whether there is anything to be written before it returns.
         let mut now = state & word::UNWRITTEN != 0 || flags & AT_ONCE != 0;
