@@ -12,9 +12,17 @@
 
 #include "contexts.h"
 
-static void from_task(void)
+/* Which can be traced itself: the other one is in Rust. */
+noinline void ktrace_test_here(void)
 {
 	ktrace_test_fire();
+	/* Or it would be a jump to the other, and so might its callers be. */
+	barrier();
+}
+
+static void from_task(void)
+{
+	ktrace_test_here();
 }
 
 static void from_irqs_off(void)
@@ -22,20 +30,20 @@ static void from_irqs_off(void)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	ktrace_test_fire();
+	ktrace_test_here();
 	local_irq_restore(flags);
 }
 
 static void from_bh_off(void)
 {
 	local_bh_disable();
-	ktrace_test_fire();
+	ktrace_test_here();
 	local_bh_enable();
 }
 
 static void hardirq_func(struct irq_work *work)
 {
-	ktrace_test_fire();
+	ktrace_test_here();
 }
 
 static void from_hardirq(void)
@@ -48,7 +56,7 @@ static void from_hardirq(void)
 
 static void softirq_func(struct tasklet_struct *tasklet)
 {
-	ktrace_test_fire();
+	ktrace_test_here();
 }
 
 static void from_softirq(void)
@@ -67,7 +75,7 @@ static void from_softirq(void)
 static int nmi_func(struct kprobe *probe, struct pt_regs *regs)
 {
 	if (in_nmi())
-		ktrace_test_fire();
+		ktrace_test_here();
 	return 0;
 }
 

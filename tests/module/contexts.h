@@ -5,6 +5,9 @@
 /* Defined in Rust (main.rs): fires the events. Any context. */
 void ktrace_test_fire(void);
 
+/* Defined in contexts.c, called there alone; it is not static so that ftrace knows it by its name. */
+void ktrace_test_here(void);
+
 /* Defined in contexts.c, called from Rust. */
 int ktrace_test_in(const char *context, unsigned long len);
 
