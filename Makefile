@@ -73,8 +73,8 @@ help:
 #: make test RETRY=1   on a busy machine: a case that fails is run twice more, and passes if it does
 #:                     both times; how it failed is shown
 #: make host-test      the tests that need no kernel
-#: make bench          count the instructions that tracing adds, beside the kernel's own tracers; JSON=file
-#:                     writes the same as JSON
+#: make bench          count the instructions that tracing adds, beside the kernel's own tracers, and
+#:                     measure the time; JSON=file writes the same as JSON
 #: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch
 #: make setup          only fetch and build what the others need
 #: make clean          remove what was built here

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Usage: report.py table|check JSON-FILE LIMITS FILE...
 
-Makes a table of what bench/rows has printed, each FILE named for its architecture, or compares it with
-LIMITS. JSON-FILE may be empty.
+Makes a table of what bench/rows and bench/surroundings have printed, each FILE named for its architecture, and
+another of what bench/wallclock has, beside that file; or compares the former with LIMITS. JSON-FILE may be empty.
 """
 
 import json
@@ -74,6 +74,22 @@ def table(rows, limits):
             show(row['counterpart_bytes'], '{:.1f}'), show(row['ratio'], '{:.2f}'), aim))
 
 
+def read_wallclock(path):
+    """What bench/wallclock has printed, for one architecture: arch, row, counterpart and ratios."""
+    path, arch = os.path.split(path)
+    with open(os.path.join(path, 'wallclock'), encoding='utf-8') as lines:
+        return [[arch, *line.rstrip('\n').split('\t')] for line in lines]
+
+
+def wall_table(times):
+    """Prints the second table."""
+    print()
+    print('| | row | beside | ratio of time, median | least | most |')
+    print('| --- | --- | --- | ---: | ---: | ---: |')
+    for line in times:
+        print('| {} |'.format(' | '.join(line)))
+
+
 def check(rows, limits):
     """Compares, and tells by the number of failures."""
     passed = failed = 0
@@ -103,9 +119,12 @@ def main():
     how, out, limits_path, *paths = sys.argv[1:]
     limits = read_limits(limits_path)
     rows = [row for path in paths for row in read_rows(path)]
+    times = [] if how == 'check' else [line for path in paths for line in read_wallclock(path)]
+    medians = {(arch, row): float(median) for arch, row, _, median, _, _ in times}
     for row in rows:
         if row['row'] in limits:
             row['limit'] = limits[row['row']]['aim']
+        row['wallclock_ratio'] = medians.get((row['arch'], row['row']))
     if out:
         with open(out, 'w', encoding='utf-8') as file:
             json.dump(rows, file, indent=1)
@@ -113,6 +132,7 @@ def main():
     if how == 'check':
         return 1 if check(rows, limits) else 0
     table(rows, limits)
+    wall_table(times)
     return 0
 
 

@@ -3,20 +3,20 @@
 # Usage: [ARCH=...] [JSON=FILE] bench.sh [check]
 #
 # Counts the guest's instructions that tracing adds to an operation, ours and the kernel's own, on the
-# stock kernel of one architecture or of both (bench/rows, bench/surroundings), and prints a table (bench/report.py); into
-# FILE the same as JSON. With `check`, compares with bench/limits instead, and closes with one line,
-# `N passed, N failed, N skipped`.
+# stock kernel of one architecture or of both (bench/rows, bench/surroundings), and prints a table
+# (bench/report.py), and another with ratios of time (bench/wallclock); into FILE the same as JSON. With
+# `check`, compares with bench/limits instead, and closes with one line, `N passed, N failed, N skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 how=${1:-table}
 [ -z "${JSON:-}" ] || : >>"$JSON" || die "JSON=$JSON: cannot be written"
 
-# count ARCHITECTURE ROWS CPUS CLIENTS: what a guest prints, into build/bench-ARCHITECTURE/ROWS.
+# count ARCHITECTURE ROWS ICOUNT CPUS CLIENTS: what a guest prints, into build/bench-ARCHITECTURE/ROWS.
 count() {
 	_out=$top/build/bench-$1
 	_status=0
-	ICOUNT=1 SMP=$3 CLIENTS=$4 MEM=2500 LOAD=0 EXTRA=$_out/extra CMD="sh /extra/$2" \
+	ICOUNT=$3 SMP=$4 CLIENTS=$5 MEM=2500 LOAD=0 EXTRA=$_out/extra CMD="sh /extra/$2" \
 		TIMEOUT=${TIMEOUT:-900} LOG=$_out/${2%% *}.log ARCH=$1 KERNEL=debian \
 		"$top/qemu/run.sh" >"$_out/${2%% *}" || _status=$?
 	if [ "$_status" != 0 ]; then
@@ -28,10 +28,11 @@ count() {
 # count_all ARCHITECTURE: all its rows, into build/bench-ARCHITECTURE/ARCHITECTURE.
 count_all() {
 	if [ "$how" = check ]; then
-		count "$1" 'rows limits' 1 0
+		count "$1" 'rows limits' 1 1 0
 	else
-		count "$1" rows 1 0
-		count "$1" surroundings 8 1
+		count "$1" wallclock 0 1 0
+		count "$1" rows 1 1 0
+		count "$1" surroundings 1 8 1
 	fi
 	cat "$_out/rows" "$_out/surroundings" 2>/dev/null >"$_out/$1" || :
 }
@@ -61,7 +62,7 @@ for arch in ${ARCH:-x86_64 arm64}; do
 	out=$top/build/bench-$arch
 	rm -rf "$out"
 	mkdir -p "$out/extra"
-	cp "$top/bench/rows" "$top/bench/surroundings" "$top/bench/functions" "$out/extra"
+	cp "$top/bench/rows" "$top/bench/surroundings" "$top/bench/wallclock" "$top/bench/functions" "$out/extra"
 	[ "$how" = check ] || pack_job "$arch" "$out/extra"
 	cross=$(cross_compile "$arch")
 	"$top/scripts/env.sh" "${cross#*=}strip" --strip-debug -o "$out/extra/ktrace_test.ko" \
