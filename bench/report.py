@@ -32,6 +32,7 @@ def read_rows(path):
                 'counterpart_bytes': number(other_used),
                 'ratio': None,
                 'limit': None,
+                'bytes_limit': None,
             }
             if row['added'] is not None and row['counterpart_added']:
                 row['ratio'] = round(row['added'] / row['counterpart_added'], 3)
@@ -40,18 +41,18 @@ def read_rows(path):
 
 
 def read_limits(path):
-    """What rows may cost: by name, of what, the limit held on each architecture, and the aim."""
+    """What rows may cost: by name a list, of what, the limit held on each architecture, and the aim."""
     limits = {}
     with open(path, encoding='utf-8') as lines:
         for line in lines:
             if line.strip() and not line.startswith('#'):
                 name, what, x86_64, arm64, aim = line.rstrip('\n').split('\t')
-                limits[name] = {
+                limits.setdefault(name, []).append({
                     'what': what,
                     'x86_64': float(x86_64),
                     'arm64': float(arm64),
                     'aim': float(aim),
-                }
+                })
     return limits
 
 
@@ -65,9 +66,9 @@ def table(rows, limits):
     print('| | row | added | bytes | beside | added | bytes | ratio | at most |')
     print('| --- | --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |')
     for row in rows:
-        limit = limits.get(row['row'])
-        aim = '' if limit is None else '{:.8g}{}'.format(
+        aim = ', '.join('{:.8g}{}'.format(
             limit['aim'], '' if limit['what'] == 'ratio' else ' ' + limit['what'])
+            for limit in limits.get(row['row'], []))
         print('| {} | {} | {} | {} | {} | {} | {} | {} | {} |'.format(
             row['arch'], row['row'], show(row['added']), show(row['bytes'], '{:.1f}'),
             row['counterpart'] or '', show(row['counterpart_added']),
@@ -94,16 +95,14 @@ def check(rows, limits):
     """Compares, and tells by the number of failures."""
     passed = failed = 0
     for row in rows:
-        limit = limits.get(row['row'])
-        if limit is None:
-            continue
-        value = row[limit['what']]
-        held = limit[row['arch']]
-        good = value is not None and value <= held
-        passed += good
-        failed += not good
-        print('{} cost/{}: {} # {} {}, at most {:.8g}'.format(
-            'ok' if good else 'not ok', row['arch'], row['row'], limit['what'], value, held))
+        for limit in limits.get(row['row'], []):
+            value = row[limit['what']]
+            held = limit[row['arch']]
+            good = value is not None and value <= held
+            passed += good
+            failed += not good
+            print('{} cost/{}: {} # {} {}, at most {:.8g}'.format(
+                'ok' if good else 'not ok', row['arch'], row['row'], limit['what'], value, held))
     seen = {(row['arch'], row['row']) for row in rows}
     for arch in sorted({row['arch'] for row in rows}):
         for name in limits:
@@ -122,8 +121,8 @@ def main():
     times = [] if how == 'check' else [line for path in paths for line in read_wallclock(path)]
     medians = {(arch, row): float(median) for arch, row, _, median, _, _ in times}
     for row in rows:
-        if row['row'] in limits:
-            row['limit'] = limits[row['row']]['aim']
+        for limit in limits.get(row['row'], []):
+            row['bytes_limit' if limit['what'] == 'bytes' else 'limit'] = limit['aim']
         row['wallclock_ratio'] = medians.get((row['arch'], row['row']))
     if out:
         with open(out, 'w', encoding='utf-8') as file:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Host tool: prints, as Rust source, the fingerprints that a module expects of its kernel.
+//! Host tool: prints, as Rust source, the fingerprints that a module expects of its kernel; or, as a
+//! C header, where members of structs lie.
 //!
-//! Usage: `btf_fingerprint LIST BTF`, where LIST is `src/ktrace/abi.list` and BTF the raw contents
-//! of the `.BTF` section of the kernel that the module is built for.
+//! Usage: `btf_fingerprint LIST BTF [members]`, where LIST is `src/ktrace/abi.list` and BTF the raw
+//! contents of the `.BTF` section of the kernel that the module is built for.
 
 #[path = "../src/ktrace/btf.rs"]
 mod btf;
@@ -14,7 +15,7 @@ use std::env;
 use std::fs;
 use std::process::ExitCode;
 
-fn run(list: &str, raw: &str) -> Result<String, String> {
+fn run(list: &str, raw: &str, members: bool) -> Result<String, String> {
     let text = fs::read_to_string(list).map_err(|e| format!("{list}: {e}"))?;
     let raw_bytes = fs::read(raw).map_err(|e| format!("{raw}: {e}"))?;
     let btf = Btf::new(&raw_bytes).map_err(|e| format!("{raw}: {e:?}"))?;
@@ -23,6 +24,7 @@ fn run(list: &str, raw: &str) -> Result<String, String> {
 
     let mut out = String::from("pub(super) static FINGERPRINTS: &[super::Fingerprint] = &[\n");
     let mut sizes = String::new();
+    let mut header = String::from("/* Made of abi.list by btf_fingerprint. */\n");
     for line in text
         .lines()
         .filter(|l| !l.is_empty() && !l.starts_with('#'))
@@ -33,6 +35,14 @@ fn run(list: &str, raw: &str) -> Result<String, String> {
             "struct" => Item::Struct,
             "enum" => Item::Enum,
             "func" => Item::Func,
+            "member" => {
+                let member = words.next().unwrap_or("");
+                let offset = indexed
+                    .member_offset(name.as_bytes(), member.as_bytes())
+                    .ok_or(format!("this kernel's struct {name} has no {member}"))?;
+                header += &format!("#define KTRACE_{name}_{member} {offset}\n");
+                continue;
+            }
             _ => return Err(format!("{list}: what is a '{kind}'?")),
         };
         let hash = indexed
@@ -50,17 +60,24 @@ fn run(list: &str, raw: &str) -> Result<String, String> {
             "    super::Fingerprint {{ item: Item::{item:?}, name: c\"{name}\", hash: {hash:#018x} }},\n"
         );
     }
+    if members {
+        return Ok(header);
+    }
     // Had bindgen got a member wrong, what it made would not fit.
     Ok(out + "];\n" + &sizes)
 }
 
 fn main() -> ExitCode {
     let args: Vec<String> = env::args().collect();
-    let [_, list, raw] = args.as_slice() else {
-        eprintln!("usage: btf_fingerprint LIST BTF");
-        return ExitCode::FAILURE;
+    let (list, raw, members) = match args.as_slice() {
+        [_, list, raw] => (list, raw, false),
+        [_, list, raw, what] if what == "members" => (list, raw, true),
+        _ => {
+            eprintln!("usage: btf_fingerprint LIST BTF [members]");
+            return ExitCode::FAILURE;
+        }
     };
-    match run(list, raw) {
+    match run(list, raw, members) {
         Ok(text) => {
             print!("{text}");
             ExitCode::SUCCESS

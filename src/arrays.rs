@@ -87,7 +87,7 @@ pub(crate) struct Array {
 /// How it records.
 enum Recording {
     /// Entries of functions alone.
-    Functions { _hook: ftrace_ops::Hook<Recorder> },
+    Functions(ftrace_ops::Hook<Recorder>),
     /// Calls and returns.
     Graph { _hook: ktrace::fgraph::Hook<Graph> },
 }
@@ -456,7 +456,11 @@ impl State {
     pub(crate) fn start(&mut self, tr: &TraceArray, flags: u32) -> Result {
         let at = self.index_or_add(tr)?;
         let slot = self.take_slot(at)?;
-        self.arrays.get(at).ok_or(ENODEV)?.recorder.set_flags(flags);
+        let recorder = &self.arrays.get(at).ok_or(ENODEV)?.recorder;
+        if let Err(error) = recorder.set_flags(flags) {
+            self.drop_idle_slot(at);
+            return Err(error);
+        }
         match self.hook(at, tr, slot, flags) {
             Ok(hook) => {
                 if let Some(array) = self.arrays.get_mut(at) {
@@ -512,8 +516,9 @@ impl State {
     fn hook(&mut self, at: usize, tr: &TraceArray, slot: u32, flags: u32) -> Result<Recording> {
         let recorder = Arc::clone(&self.arrays.get(at).ok_or(ENODEV)?.recorder);
         if flags & option::GRAPH == 0 {
-            let _hook = ftrace_ops::Hook::new(self.resolved, tr, slot, recorder)?;
-            return Ok(Recording::Functions { _hook });
+            let hook = ftrace_ops::Hook::new(self.resolved, tr, slot, recorder)?;
+            hook.pack_with(Recorder::packer);
+            return Ok(Recording::Functions(hook));
         }
         let accounts = self.open_accounts()?;
         let profile = match flags & option::PROFILE {
@@ -555,7 +560,10 @@ impl State {
         };
         let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
         let before = array.recorder.flags();
-        array.recorder.set_flags(flags);
+        array.recorder.set_flags(flags)?;
+        if let Some(Recording::Functions(hook)) = &array.hook {
+            hook.pack_with(Recorder::packer);
+        }
         if array.hook.is_none() || (before ^ flags) & (option::GRAPH | option::PROFILE) == 0 {
             return Ok(());
         }

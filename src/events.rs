@@ -285,3 +285,24 @@ trace_event! {
         func, run_ns, wait_ns, block_ns, switches, symbolic(state, STATE_NAMES), caller, waker_comm,
         waker_pid, symbolic(waker_context, CONTEXTS);
 }
+
+trace_event! {
+    // As above.
+    system ftrace;
+
+    /// Calls in compact form ([`crate::ktrace::compact`]): what stands before them. Written by the
+    /// tracer, not to be turned on.
+    pub(crate) event funcgraph_pack(start: u8, repeats: u8, taken: u8, serial: u32, mult: u32);
+
+    written by hand;
+
+    record {
+        start: u8 = start,
+        repeats: u8 = repeats,
+        taken: u8 = taken,
+        serial: u32 = serial,
+        mult: u32 = mult,
+    }
+
+    print "start={} repeats={} taken={} serial={} mult={}", start, repeats, taken, serial, mult;
+}

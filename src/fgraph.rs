@@ -22,6 +22,13 @@ use kernel::sync::Arc;
 use crate::{
     events,
     ktrace::{
+        compact::{
+            pack::Outcome,
+            word::{
+                self as compact,
+                Item, //
+            }, //
+        },
         fgraph::{
             self,
             bind_graph_hook,
@@ -208,10 +215,56 @@ impl Graph {
         words: &[usize],
         late_ns: Option<u64>,
     ) {
+        if words.is_empty() && self.recorder.flags() & option::COMPACT != 0 {
+            let item = Item::Begin(compact::Call {
+                func: entry.func,
+                depth: entry.depth,
+                ns: late_ns.unwrap_or(0),
+            });
+            if self.pack(open, context, &item, Count::Entries) {
+                return;
+            }
+        }
         match records::graph_entry(open.tr(), context, entry, words, late_ns) {
             Ok(()) => self.recorder.add(Count::Entries),
             Err(NotWritten) => self.recorder.not_written(open.tr()),
         }
+    }
+
+    /// Writes what happened in compact form; false if it cannot be written so.
+    #[inline]
+    fn pack(&self, open: &Open<'_>, context: Context, item: &Item, count: Count) -> bool {
+        match self.recorder.pack(open.tr(), context, item) {
+            Outcome::Packed => self.recorder.add(count),
+            Outcome::NotWritten => self.recorder.not_written(open.tr()),
+            Outcome::Other => return false,
+        }
+        true
+    }
+
+    /// Writes a return in compact form; false if it cannot be written so.
+    #[inline(never)]
+    fn pack_return(
+        &self,
+        ret: &Return<'_>,
+        context: Context,
+        rettime_ns: u64,
+        calltime_ns: u64,
+        closes: bool,
+    ) -> bool {
+        if ret.overrun != 0 || self.recorder.flags() & option::RETVAL != 0 {
+            return false;
+        }
+        let call = compact::Call {
+            func: ret.func,
+            depth: ret.depth(),
+            ns: rettime_ns.saturating_sub(calltime_ns),
+        };
+        let item = match closes {
+            true => Item::Return(call),
+            false => Item::Leaf(call),
+        };
+        self.pack(ret, context, &item, Count::Returns)
     }
 
     /// Writes the beginnings of all callers that have none yet, the outermost first.
@@ -385,13 +438,19 @@ impl Graph {
         rettime_ns: u64,
         closes: bool,
     ) {
+        let flags = self.recorder.flags();
+        if flags & option::COMPACT != 0
+            && self.pack_return(&ret.again(), context, rettime_ns, calltime_ns, closes)
+        {
+            return;
+        }
         let record = GraphReturn {
             call: GraphEntry {
                 func: ret.func,
                 depth: ret.depth(),
             },
             overrun: ret.overrun,
-            value: match records::HAS_VALUE || self.recorder.flags() & option::RETVAL != 0 {
+            value: match records::HAS_VALUE || flags & option::RETVAL != 0 {
                 true => Some(ret.value()),
                 false => None,
             },

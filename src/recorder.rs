@@ -15,7 +15,13 @@ use kernel::{
 };
 
 use crate::{
+    events,
     ktrace::{
+        compact::{
+            pack::Outcome,
+            packer::Packer,
+            word::Item, //
+        },
         counters::Counters,
         ftrace_ops::{
             bind_function_hook,
@@ -26,6 +32,7 @@ use crate::{
         once::Once,
         records::{
             self,
+            Context,
             NotWritten, //
         },
         trace_array::TraceArray, //
@@ -85,6 +92,8 @@ pub(crate) mod option {
         RELTIME = c"ferro-reltime", 0;
         TAIL = c"ferro-tail", 0;
         OVERRUN = c"ferro-overrun", 0;
+        /// Many calls in one record.
+        COMPACT = c"ferro-compact", 0;
     }
 }
 
@@ -118,6 +127,7 @@ pub(crate) struct Recorder {
     flags: Atomic<u32>,
     limits: Limits,
     counters: Counters<COUNTS>,
+    packer: Packer,
 }
 
 bind_function_hook!(Recorder);
@@ -129,12 +139,36 @@ impl Recorder {
             flags: Atomic::new(0),
             limits: Limits::default(),
             counters: Counters::new()?,
+            packer: Packer::new(),
         })
     }
 
-    /// Sets the options.
-    pub(crate) fn set_flags(&self, flags: u32) {
+    /// Sets the options. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM` if there is no memory for what they want; they are as before then.
+    pub(crate) fn set_flags(&self, flags: u32) -> Result {
+        if flags & option::COMPACT != 0 {
+            self.packer.prepare()?;
+        }
         self.flags.store(flags, Relaxed);
+        Ok(())
+    }
+
+    /// Writes what happens in compact form, if it can be written so. Preemption must be off; any
+    /// context.
+    #[inline]
+    pub(crate) fn pack(&self, tr: &TraceArray, context: Context, item: &Item) -> Outcome {
+        let kind = events::funcgraph_pack::kind();
+        self.packer.write(tr, kind, context, item)
+    }
+
+    /// What functions are packed by, if nothing else is to be recorded of them.
+    pub(crate) fn packer(&self) -> Option<&Packer> {
+        const MORE: u32 = option::ARGS | option::STACKTRACE;
+        let flags = self.flags();
+        (flags & (option::COMPACT | MORE) == option::COMPACT).then_some(&self.packer)
     }
 
     /// The options.
@@ -151,7 +185,11 @@ impl Recorder {
 
     /// A counter's value.
     pub(crate) fn count(&self, what: Count) -> u64 {
-        self.counters.sum(what as usize)
+        let elsewhere = match what {
+            Count::Functions => self.packer.functions(),
+            _ => 0,
+        };
+        self.counters.sum(what as usize).wrapping_add(elsewhere)
     }
 
     /// Counts one. Any context.
@@ -171,6 +209,22 @@ impl Recorder {
         if records::is_recording(tr) {
             self.add(Count::NoRoom);
         }
+    }
+
+    /// Writes a call in compact form; false if it cannot be written so.
+    #[inline(never)]
+    fn pack_function(&self, call: &Call<'_>) -> bool {
+        let item = Item::Function {
+            ip: call.ip,
+            parent_ip: call.parent_ip(),
+        };
+        match self.pack(call.tr(), call.context, &item) {
+            // Counted where it was packed.
+            Outcome::Packed => {}
+            Outcome::NotWritten => self.not_written(call.tr()),
+            Outcome::Other => return false,
+        }
+        true
     }
 
     /// A call is recorded with more than the kernel records by itself.
@@ -206,6 +260,9 @@ impl FunctionHook for Recorder {
         let flags = self.flags();
         if flags & (option::ARGS | option::STACKTRACE) != 0 {
             return self.record_more(&call.again(), flags);
+        }
+        if flags & option::COMPACT != 0 && self.pack_function(&call.again()) {
+            return;
         }
         match records::function(call, 0) {
             Ok(()) => self.add(Count::Functions),

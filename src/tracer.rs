@@ -9,6 +9,7 @@ use kernel::{
 
 use crate::{
     arrays::STATE,
+    events,
     ktrace::{
         iter::{
             Line,
@@ -42,6 +43,10 @@ impl Tracer for Ferrotrace {
     const DEFAULT_OPTIONS: u32 = option::DEFAULT;
 
     type Reading = Reading;
+
+    fn pack_kind() -> u32 {
+        events::funcgraph_pack::kind()
+    }
 
     fn print(line: &mut Line<'_>, reading: Option<&mut Reading>) -> Printed {
         show::print(line, reading)

@@ -230,6 +230,20 @@ impl Indexed<'_> {
         self.find(Item::Struct, name).map(|t| t.size_or_type)
     }
 
+    /// Where a member of that struct lies, in bytes, if it begins with one.
+    #[allow(dead_code, reason = "for the build alone")]
+    pub fn member_offset(&self, name: &[u8], member: &[u8]) -> Option<u32> {
+        let t = self.find(Item::Struct, name)?;
+        let types = self.btf.types;
+        (0..t.vlen as usize).find_map(|i| {
+            let at = t.tail.checked_add(i.checked_mul(12)?)?;
+            let is_it = self.btf.name(u32_at(types, at)?) == member;
+            let bits = u32_at(types, at.checked_add(8)?)?;
+            // The upper bits are the size of a bit field.
+            (is_it && bits % 8 == 0 && (!t.kind_flag || bits >> 24 == 0)).then_some(bits / 8)
+        })
+    }
+
     fn find(&self, item: Item, name: &[u8]) -> Option<Type> {
         self.index.iter().find_map(|&at| {
             let t = self.btf.parse(at as usize)?;

@@ -14,7 +14,8 @@ use kernel::{
 
 use super::{
     abi,
-    symbols::Data, //
+    symbols::Data,
+    trace_array::TraceArray, //
 };
 
 /// An entry of the kernel's table, whose type has no name and so is not in BTF. [`check_table`]
@@ -57,6 +58,18 @@ pub fn trace_clock() -> Option<Reading> {
     match clock {
         0 => None,
         clock => read(clock as u32),
+    }
+}
+
+/// Whether the clock of that trace array counts ns, and moves from one moment to the next: `uptime`
+/// goes by ticks. Any context.
+pub fn is_fine(tr: &TraceArray) -> bool {
+    // SAFETY: Alive, by the type's invariant; one aligned word, which is the index of an entry, each
+    // as `check_table()` has found the first two; the table is constant.
+    unsafe {
+        let clock = addr_of!((*tr.as_ptr()).clock_id).read_volatile();
+        let entry = entry(clock as usize);
+        (*entry).in_ns != 0 && CStr::from_char_ptr((*entry).name) != c"uptime"
     }
 }
 

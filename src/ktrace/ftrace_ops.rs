@@ -30,6 +30,7 @@ use kernel::{
 
 use super::{
     abi,
+    compact::packer::Packer,
     gate,
     once::Once,
     records::Context,
@@ -199,7 +200,7 @@ impl Ops {
 pub struct Hook<F: Bound> {
     slot: u32,
     ops: Ops,
-    _state: Arc<F>,
+    state: Arc<F>,
 }
 
 // SAFETY: Owns an `ftrace_ops`, or has the use of the trace array's, which belong to no thread.
@@ -231,17 +232,19 @@ impl<F: Bound> Hook<F> {
         let registered = to_result(unsafe { register_ftrace_function(ops.as_ptr()) });
         // INVARIANT: Established above; if registering failed, `dismantle()` leaves out what was
         // not done.
-        let mut this = Self {
-            slot,
-            ops,
-            _state: state,
-        };
+        let mut this = Self { slot, ops, state };
         if let Err(error) = registered {
             this.dismantle();
             core::mem::forget(this);
             return Err(error);
         }
         Ok(this)
+    }
+
+    /// Lets functions take the shortest way into packs, as long as the hook is there; or none of them
+    /// any more. The packer must be that of the hook's own state.
+    pub fn pack_with(&self, packer: impl FnOnce(&F) -> Option<&Packer>) {
+        Packer::bind(self.slot, packer(&self.state));
     }
 
     fn prepare(tr: &TraceArray, func: Func) -> Result<Ops> {
@@ -276,6 +279,7 @@ impl<F: Bound> Hook<F> {
             // SAFETY: The instance is alive and its ops not registered, so nobody reads it.
             unsafe { addr_of_mut!((*ops).func).write(before) };
         }
+        Packer::bind(self.slot, None);
         if let Some(entry) = F::slots().get(self.slot as usize) {
             entry.hook.store(core::ptr::null_mut(), Release);
             entry.tr.store(core::ptr::null_mut(), Release);

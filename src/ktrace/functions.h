@@ -36,3 +36,4 @@ KTRACE_FUNCTION(trace_print_bputs_msg_only);
 KTRACE_FUNCTION(trace_print_bprintk_msg_only);
 KTRACE_FUNCTION(trace_print_printk_msg_only);
 KTRACE_FUNCTION(print_function_args);
+KTRACE_FUNCTION(print_trace_line);

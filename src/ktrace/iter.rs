@@ -13,6 +13,7 @@ use kernel::prelude::*;
 
 use super::{
     abi,
+    compact::expand::Ahead,
     records::{
         self,
         GraphEntry,
@@ -147,18 +148,21 @@ impl Record<'_> {
 /// `iter` is an iterator at a record, that nobody else uses for `'a`.
 pub struct Line<'a> {
     iter: *mut abi::trace_iterator,
+    /// What follows in the pack that the record was made of; `None` if nothing does.
+    ahead: Option<&'a mut Ahead>,
     _iter: PhantomData<&'a mut abi::trace_iterator>,
 }
 
-impl Line<'_> {
+impl<'a> Line<'a> {
     /// # Safety
     ///
     /// `iter` must be what the kernel passed to a tracer's `print_line`, which has not returned
     /// before this is dropped.
-    pub(super) unsafe fn new(iter: *mut abi::trace_iterator) -> Self {
+    pub(super) unsafe fn new(iter: *mut abi::trace_iterator, ahead: Option<&'a mut Ahead>) -> Self {
         // INVARIANT: By the precondition.
         Self {
             iter,
+            ahead,
             _iter: PhantomData,
         }
     }
@@ -317,6 +321,12 @@ impl Line<'_> {
     /// The record after this one on the same CPU, if it is the return of `call`; see [`Next`]. What
     /// stands between them is given to `pass` and gone past as long as that returns true.
     pub fn next(&mut self, call: &GraphEntry, mut pass: impl FnMut(&Record<'_>) -> bool) -> Next {
+        if let Some(ahead) = &self.ahead {
+            return Next {
+                ret: ahead.ret,
+                taken: false,
+            };
+        }
         let pid = self.pid();
         let mut taken = false;
         // SAFETY: By the invariant.
@@ -387,6 +397,10 @@ impl Line<'_> {
 
     /// Goes past the record that [`Line::next`] has found. A pipe does so by itself.
     pub fn skip_next(&mut self) {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.taken = true;
+            return;
+        }
         // SAFETY: By the invariant.
         unsafe {
             let iter = ktrace_buffer_iter(self.iter);

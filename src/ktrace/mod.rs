@@ -12,6 +12,7 @@
 pub mod abi;
 pub mod btf;
 pub mod clock;
+pub mod compact;
 pub mod counters;
 pub mod error_log;
 pub mod event;

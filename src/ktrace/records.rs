@@ -96,16 +96,21 @@ pub struct NotWritten;
 ///
 /// `entry` points to `len` bytes of a reservation that this CPU holds in `buffer` and that is
 /// committed on drop. Preemption stays off meanwhile.
-struct Reservation {
+pub(super) struct Reservation {
     buffer: *mut abi::trace_buffer,
-    entry: *mut c_void,
+    pub(super) entry: *mut c_void,
 }
 
 impl Reservation {
     /// Reserves `len` bytes, which must be at least the common header. Preemption must be off; any
     /// context.
-    #[inline]
-    fn new(tr: &TraceArray, kind: u32, len: usize, context: Context) -> Result<Self, NotWritten> {
+    #[inline(always)]
+    pub(super) fn new(
+        tr: &TraceArray,
+        kind: u32,
+        len: usize,
+        context: Context,
+    ) -> Result<Self, NotWritten> {
         let buffer = tr.buffer();
         // SAFETY: The buffer of a live trace array. It may be resized or reset at any time, which
         // the function allows for, and swapped for a snapshot, which is as well: each is a buffer
@@ -253,12 +258,36 @@ pub fn graph_entry(
     words: &[usize],
     late_ns: Option<u64>,
 ) -> Result<(), NotWritten> {
-    let fixed = size_of::<abi::ftrace_graph_ent_entry>() + core::mem::size_of_val(words);
-    let len = fixed + late_ns.map_or(0, |_| size_of::<Ago>());
+    let len = graph_entry_len(words, late_ns);
     let record = Reservation::new(tr, abi::trace_type_TRACE_GRAPH_ENT, len, context)?;
-    let entry: *mut abi::ftrace_graph_ent_entry = record.entry.cast();
-    // SAFETY: The reservation has room for the entry and the words behind it. It is aligned to four
-    // bytes.
+    // SAFETY: The reservation has room for all of that. It is aligned to four bytes.
+    unsafe { fill_graph_entry(record.entry.cast(), call, words, late_ns) };
+    Ok(())
+}
+
+/// How long a record of a call is.
+#[inline(always)]
+pub(super) fn graph_entry_len(words: &[usize], late_ns: Option<u64>) -> usize {
+    size_of::<abi::ftrace_graph_ent_entry>()
+        + core::mem::size_of_val(words)
+        + late_ns.map_or(0, |_| size_of::<Ago>())
+}
+
+/// Fills in a record of a call, behind its header.
+///
+/// # Safety
+///
+/// `record` must have room for [`graph_entry_len`] bytes, and be aligned to four.
+#[inline(always)]
+pub(super) unsafe fn fill_graph_entry(
+    record: *mut u8,
+    call: GraphEntry,
+    words: &[usize],
+    late_ns: Option<u64>,
+) {
+    let fixed = graph_entry_len(words, None);
+    let entry: *mut abi::ftrace_graph_ent_entry = record.cast();
+    // SAFETY: By the precondition.
     unsafe {
         let call_place = addr_of_mut!((*entry).graph_ent);
         put(addr_of_mut!((*call_place).func), call.func as c_ulong);
@@ -268,11 +297,10 @@ pub fn graph_entry(
             put(first.add(n), *word);
         }
         if let Some(late_ns) = late_ns {
-            let place: *mut Ago = record.entry.cast::<u8>().add(fixed).cast();
+            let place: *mut Ago = record.add(fixed).cast();
             put(place, Ago::new(late_ns));
         }
     }
-    Ok(())
 }
 
 /// A return in the call graph.
@@ -302,24 +330,42 @@ pub const HAS_VALUE: bool = cfg!(CONFIG_FUNCTION_GRAPH_RETVAL);
 
 /// Writes what the function graph tracer writes for a return (`TRACE_GRAPH_RET`). Preemption must be
 /// off; any context.
-#[inline]
+#[inline(always)]
 pub fn graph_return(
     tr: &TraceArray,
     context: Context,
     ret: &GraphReturn,
 ) -> Result<(), NotWritten> {
-    let fixed = size_of::<abi::ftrace_graph_ret_entry>();
-    let value = ret.value.unwrap_or(0);
+    let len = graph_return_len(ret);
+    let record = Reservation::new(tr, abi::trace_type_TRACE_GRAPH_RET, len, context)?;
+    // SAFETY: The reservation has room for all of that. It is aligned to four bytes.
+    unsafe { fill_graph_return(record.entry.cast(), ret) };
+    Ok(())
+}
+
+/// How long a record of a return is.
+#[inline(always)]
+pub(super) fn graph_return_len(ret: &GraphReturn) -> usize {
     let behind = match ret.value {
         Some(_) if !HAS_VALUE => size_of::<u32>() + size_of::<usize>(),
         _ if ret.closes => size_of::<u32>(),
         _ => 0,
     };
-    let len = fixed + behind;
-    let record = Reservation::new(tr, abi::trace_type_TRACE_GRAPH_RET, len, context)?;
-    let entry: *mut abi::ftrace_graph_ret_entry = record.entry.cast();
-    // SAFETY: The reservation has room for the entry and what is behind it. It is aligned to four
-    // bytes.
+    size_of::<abi::ftrace_graph_ret_entry>() + behind
+}
+
+/// Fills in a record of a return, behind its header.
+///
+/// # Safety
+///
+/// `record` must have room for [`graph_return_len`] bytes, and be aligned to four.
+#[inline(always)]
+pub(super) unsafe fn fill_graph_return(record: *mut u8, ret: &GraphReturn) {
+    let fixed = size_of::<abi::ftrace_graph_ret_entry>();
+    let behind = graph_return_len(ret) - fixed;
+    let value = ret.value.unwrap_or(0);
+    let entry: *mut abi::ftrace_graph_ret_entry = record.cast();
+    // SAFETY: By the precondition.
     unsafe {
         let about = addr_of_mut!((*entry).ret);
         put(addr_of_mut!((*about).func), ret.call.func as c_ulong);
@@ -330,14 +376,13 @@ pub fn graph_return(
         put(addr_of_mut!((*entry).calltime), ret.calltime_ns);
         put(addr_of_mut!((*entry).rettime), ret.rettime_ns);
         if behind != 0 {
-            let place: *mut u32 = record.entry.cast::<u8>().add(fixed).cast();
+            let place: *mut u32 = record.add(fixed).cast();
             put(place, if ret.closes { GRAPH_CLOSES } else { 0 });
             if behind > size_of::<u32>() {
                 put(place.add(1).cast::<usize>(), value);
             }
         }
     }
-    Ok(())
 }
 
 /// Reads what [`graph_entry`] has written. The words are copied to `words`; how many there are is

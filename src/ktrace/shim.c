@@ -12,6 +12,7 @@
 #include <linux/fs.h>
 #include <linux/ftrace.h>
 #include <linux/irq_work.h>
+#include <linux/math64.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -29,6 +30,7 @@
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
+#include "compact.h"
 #include "shim.h"
 
 /*
@@ -167,10 +169,18 @@ static __always_inline unsigned int ktrace_context_here(void)
  */
 DEFINE_PER_CPU(u32, ktrace_gate);
 
+/* Where functions are recorded in compact form: the packs, for the hooks in these slots. */
+static struct ktrace_pack __percpu *ktrace_packs[KTRACE_NR_SLOTS];
+
+void ktrace_set_packs(unsigned int slot, struct ktrace_pack __percpu *packs)
+{
+	if (slot < KTRACE_NR_SLOTS)
+		WRITE_ONCE(ktrace_packs[slot], packs);
+}
+
 /* Under the guard against recursion that is the kernel's own, shared by all users of ftrace. */
-static noinline notrace void ktrace_hit(unsigned int slot, unsigned long ip,
-					unsigned long parent_ip,
-					struct ftrace_regs *fregs)
+static noinline notrace void ktrace_hit(unsigned long ip, unsigned long parent_ip,
+					unsigned int slot, struct ftrace_regs *fregs)
 {
 	int bit = ftrace_test_recursion_trylock(ip, parent_ip);
 
@@ -182,13 +192,118 @@ static noinline notrace void ktrace_hit(unsigned int slot, unsigned long ip,
 	ftrace_test_recursion_unlock(bit);
 }
 
+/* What is left to be done behind it, which may take longer. */
+static noinline __cold notrace void ktrace_pack_written(unsigned long ip, unsigned long parent_ip,
+							struct ktrace_pack *pack)
+{
+	void *buffer = KTRACE_MEMBER(void *, pack->tr, KTRACE_trace_array_array_buffer +
+				     KTRACE_array_buffer_buffer);
+	void *part = KTRACE_MEMBER(void **, buffer, KTRACE_trace_buffer_buffers)[pack->cpu];
+
+	ktrace_pack_catch_up(buffer);
+	if (KTRACE_MEMBER(void *, part, KTRACE_ring_buffer_per_cpu_reader_page) == pack->page)
+		ktrace_pack_doubted(pack, ip, parent_ip);
+	barrier();
+	pack->busy = 0;
+	preempt_enable_notrace();
+}
+
+/* As ktrace_hit(), which it calls; with preemption off, and the pack busy. */
+static noinline __cold notrace void ktrace_pack_closed(unsigned long ip, unsigned long parent_ip,
+						       struct ktrace_pack *pack,
+						       struct ftrace_regs *fregs,
+						       unsigned int slot)
+{
+	ktrace_pack_catch_up(KTRACE_MEMBER(void *, pack->tr, KTRACE_trace_array_array_buffer +
+					   KTRACE_array_buffer_buffer));
+	barrier();
+	pack->busy = 0;
+	preempt_enable_notrace();
+	ktrace_hit(ip, parent_ip, slot, fregs);
+}
+
+/* The same where the pack was left as it was. */
+static noinline notrace void ktrace_pack_left(unsigned long ip, unsigned long parent_ip,
+					      struct ktrace_pack *pack, struct ftrace_regs *fregs,
+					      unsigned int slot)
+{
+	barrier();
+	pack->busy = 0;
+	preempt_enable_notrace();
+	ktrace_hit(ip, parent_ip, slot, fregs);
+}
+
+/* The same where somebody else is at it. */
+static noinline __cold notrace void ktrace_pack_busy(unsigned long ip, unsigned long parent_ip,
+						     unsigned int slot,
+						     struct ftrace_regs *fregs)
+{
+	preempt_enable_notrace();
+	ktrace_hit(ip, parent_ip, slot, fregs);
+}
+
+static noinline __cold notrace void ktrace_reschedule(void)
+{
+	preempt_disable_notrace();
+	preempt_enable_notrace();
+}
+
+/*
+ * Functions that are recorded in compact form. Nothing that the shortest way calls
+ * is traced, nor is a pack touched that is busy: it needs no guard against recursion.
+ */
+static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long parent_ip,
+						struct ktrace_pack __percpu *packs,
+						struct ftrace_regs *fregs, unsigned int slot)
+{
+	struct ktrace_pack *pack;
+
+	/* Softirqs are counted elsewhere there. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		return ktrace_hit(ip, parent_ip, slot, fregs);
+	preempt_disable_notrace();
+	pack = raw_cpu_ptr(packs);
+	if (unlikely(pack->busy))
+		return ktrace_pack_busy(ip, parent_ip, slot, fregs);
+	/* Anything but 0; this is at hand. */
+	pack->busy = ip;
+	barrier();
+	switch (ktrace_pack_add(pack, ip, parent_ip)) {
+	case KTRACE_PACK_WRITTEN:
+		barrier();
+		pack->busy = 0;
+		break;
+	case KTRACE_PACK_WRITTEN_BUT:
+		return ktrace_pack_written(ip, parent_ip, pack);
+	case KTRACE_PACK_CLOSED:
+		return ktrace_pack_closed(ip, parent_ip, pack, fregs, slot);
+	case KTRACE_PACK_OTHER:
+		return ktrace_pack_left(ip, parent_ip, pack, fregs, slot);
+	}
+	/* All calls are the last thing that is done here, and take no frame. */
+#ifdef CONFIG_PREEMPTION
+	barrier();
+	if (unlikely(__preempt_count_dec_and_test()))
+		ktrace_reschedule();
+#else
+	preempt_enable_notrace();
+#endif
+}
+
 #define KTRACE_SLOT(n) \
 static void notrace ktrace_slot_##n(unsigned long ip, unsigned long parent_ip, \
 				    struct ftrace_ops *op, \
 				    struct ftrace_regs *fregs) \
 { \
-	if (ktrace_gate_read() & BIT(n)) \
-		ktrace_hit(n, ip, parent_ip, fregs); \
+	struct ktrace_pack __percpu *packs; \
+	\
+	if (!(ktrace_gate_read() & BIT(n))) \
+		return; \
+	packs = READ_ONCE(ktrace_packs[n]); \
+	if (packs) \
+		ktrace_hit_compact(ip, parent_ip, packs, fregs, n); \
+	else \
+		ktrace_hit(ip, parent_ip, n, fregs); \
 }
 KTRACE_SLOT(0)
 KTRACE_SLOT(1)
@@ -330,6 +445,56 @@ u64 __percpu *ktrace_alloc_counters(unsigned int nr)
 void ktrace_free_counters(u64 __percpu *counters)
 {
 	free_percpu(counters);
+}
+
+void __percpu *ktrace_alloc_percpu(size_t size, size_t align)
+{
+	return __alloc_percpu(size, align);
+}
+
+void ktrace_free_percpu(void __percpu *memory)
+{
+	free_percpu(memory);
+}
+
+void *ktrace_this_cpu_ptr(void __percpu *memory)
+{
+	return raw_cpu_ptr(memory);
+}
+
+void *ktrace_cpu_ptr(void __percpu *memory, unsigned int cpu)
+{
+	return cpu_possible(cpu) ? per_cpu_ptr(memory, cpu) : NULL;
+}
+
+/* What compact records are made with (compact.h) */
+
+size_t ktrace_pack_size(void)
+{
+	return sizeof(struct ktrace_pack);
+}
+
+u64 ktrace_counter(void)
+{
+	return ktrace_counter_here();
+}
+
+/* How many ns a count of it is, times 2^22; 0 if it is of no use. */
+u32 ktrace_counter_mult(void)
+{
+#ifdef CONFIG_X86
+	if (check_tsc_unstable() || !tsc_khz)
+		return 0;
+	return div_u64(1000000ULL << 22, tsc_khz);
+#else
+	return div_u64(1000000000ULL << 22, read_sysreg(cntfrq_el0));
+#endif
+}
+
+u64 ktrace_raw_context(u64 *flags)
+{
+	*flags = ktrace_raw_flags();
+	return ktrace_raw_preempt();
 }
 
 /*

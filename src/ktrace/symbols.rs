@@ -80,6 +80,7 @@ functions! {
     c"trace_print_bprintk_msg_only", "CONFIG_TRACING": "trace_printk() among calls";
     c"trace_print_printk_msg_only", "CONFIG_TRACING": "trace_marker among calls";
     c"print_function_args", "CONFIG_FUNCTION_TRACE_ARGS": "arguments of calls";
+    c"print_trace_line", "CONFIG_TRACING": "compact records in the output";
 }
 
 macro_rules! data {
@@ -110,6 +111,7 @@ data! {
     TraceClocks = c"trace_clocks", "CONFIG_KALLSYMS_ALL": "the trace clock in use";
     IrqTextStart = c"__irqentry_text_start", "CONFIG_KALLSYMS": "interrupts in the output";
     IrqTextEnd = c"__irqentry_text_end", "CONFIG_KALLSYMS": "interrupts in the output";
+    Text = c"_stext", "CONFIG_KALLSYMS": "functions in compact records";
     BtfStart = c"__start_BTF", "CONFIG_DEBUG_INFO_BTF": "checking that the types fit";
     BtfStop = c"__stop_BTF", "CONFIG_DEBUG_INFO_BTF": "checking that the types fit";
 }

@@ -32,6 +32,11 @@ use kernel::{
 
 use super::{
     abi,
+    compact::expand::{
+        expand,
+        Place,
+        Shared, //
+    },
     iter::{
         Line,
         Printed, //
@@ -81,6 +86,12 @@ pub trait Tracer: Send + Sync + 'static {
 
     /// What is kept for each reader of a trace; one for each CPU that there may be.
     type Reading: Default + Send + 'static;
+
+    /// The number that its records in compact form begin with ([`super::compact`]), if it writes any.
+    fn pack_kind() -> u32 {
+        // No record begins with that.
+        0
+    }
 
     /// Prints a record. `reading` is what was kept for its CPU; `None` if there was no memory, and
     /// when the kernel prints the trace as it dies. It is called in any context then.
@@ -542,8 +553,13 @@ unsafe fn is_file(iter: *mut abi::trace_iterator) -> bool {
     !unsafe { (*iter).buffer_iter }.is_null()
 }
 
-/// What is kept for a reader: one for each CPU.
-type Readings<T> = KVec<<T as Tracer>::Reading>;
+/// What is kept for a reader.
+struct Readings<T: Tracer> {
+    /// For each CPU that there may be.
+    cpus: KVec<(T::Reading, Place)>,
+    /// What lines of one pack share.
+    shared: Shared,
+}
 
 /// Gives an iterator what is kept for it, if there is memory. Any context.
 ///
@@ -553,11 +569,12 @@ type Readings<T> = KVec<<T as Tracer>::Reading>;
 unsafe fn give_readings<T: Tracer>(iter: *mut abi::trace_iterator) {
     let fill = || -> Result<KBox<Readings<T>>> {
         let nr = kernel::cpu::nr_cpu_ids() as usize;
-        let mut readings = KVec::with_capacity(nr, GFP_KERNEL)?;
+        let mut cpus = KVec::with_capacity(nr, GFP_KERNEL)?;
         for _ in 0..nr {
-            readings.push(T::Reading::default(), GFP_KERNEL)?;
+            cpus.push((T::Reading::default(), Place::default()), GFP_KERNEL)?;
         }
-        Ok(KBox::new(readings, GFP_KERNEL)?)
+        let shared = Shared::kept();
+        Ok(KBox::new(Readings { cpus, shared }, GFP_KERNEL)?)
     };
     let readings = fill().map_or(core::ptr::null_mut(), KBox::into_raw);
     // SAFETY: By the precondition: the member is the tracer's own.
@@ -654,14 +671,74 @@ unsafe extern "C" fn print_header<T: Tracer>(file: *mut abi::seq_file) {
 #[doc(hidden)]
 pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
     let iter: *mut abi::trace_iterator = iter.cast();
+    // SAFETY: By the precondition.
+    let (readings, cpu, is_pack) = unsafe {
+        (
+            (*iter).private.cast::<Readings<T>>(),
+            (*iter).cpu.max(0) as usize,
+            u32::from((*(*iter).ent).type_) == T::pack_kind(),
+        )
+    };
+    if is_pack {
+        // SAFETY: As below; by the precondition at a pack. No reference is left while it runs.
+        return unsafe { print_pack::<T>(iter, readings, cpu) } as c_uint;
+    }
     // SAFETY: By the precondition: null, or what `give_readings()` has made. Only the one who reads
     // comes to it.
-    let readings = unsafe { (*iter).private.cast::<Readings<T>>().as_mut() };
-    // SAFETY: By the precondition.
-    let mut line = unsafe { Line::new(iter) };
-    let cpu = line.cpu();
-    let reading = readings.and_then(|readings| readings.get_mut(cpu));
-    T::print(&mut line, reading) as c_uint
+    match unsafe { readings.as_mut() } {
+        Some(readings) => {
+            // SAFETY: By the precondition.
+            let mut line = unsafe { Line::new(iter, readings.shared.ahead.as_mut()) };
+            let reading = readings.cpus.get_mut(cpu).map(|(reading, _)| reading);
+            T::print(&mut line, reading) as c_uint
+        }
+        None => {
+            // SAFETY: By the precondition.
+            let mut line = unsafe { Line::new(iter, None) };
+            T::print(&mut line, None) as c_uint
+        }
+    }
+}
+
+/// # Safety
+///
+/// As for [`dispatch_print`]; `readings` must be null, or what `give_readings()` has made, with no
+/// reference to it.
+unsafe fn print_pack<T: Tracer>(
+    iter: *mut abi::trace_iterator,
+    readings: *mut Readings<T>,
+    cpu: usize,
+) -> Printed {
+    if readings.is_null() {
+        // Nothing is kept from one line to the next, but lines have to know of what follows.
+        let mut none = Readings::<T> {
+            cpus: KVec::new(),
+            shared: Shared::default(),
+        };
+        let mut place = Place::default();
+        let none = &raw mut none;
+        // SAFETY: By the precondition; the member is the tracer's own, and as it was in the end.
+        return unsafe {
+            (*iter).private = none.cast();
+            let shared = addr_of_mut!((*none).shared);
+            let printed = expand(iter, is_file(iter), &mut place, shared);
+            (*iter).private = core::ptr::null_mut();
+            printed
+        };
+    }
+    // SAFETY: By the precondition. The place is copied, so that each line that is printed meanwhile
+    // finds nobody with a reference.
+    unsafe {
+        let place = |readings: &mut Readings<T>| readings.cpus.get_mut(cpu).map(|of| &raw mut of.1);
+        let Some(place) = place(&mut *readings) else {
+            return Printed::Done;
+        };
+        let mut copy = place.read();
+        let shared = addr_of_mut!((*readings).shared);
+        let printed = expand(iter, is_file(iter), &mut copy, shared);
+        place.write(copy);
+        printed
+    }
 }
 
 /// Names the one type whose [`Tracer::print`] is called.

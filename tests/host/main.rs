@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Tests on the host of what needs no kernel: the policy (`src/filter/`, `src/limits.rs`,
-//! `src/profile/spread.rs`, `src/sched/stamp.rs`), and the text of trace events (`src/ktrace/event/`). `run` builds and runs
+//! `src/profile/spread.rs`, `src/sched/stamp.rs`), the words of compact records
+//! (`src/ktrace/compact/word.rs`), and the text of trace events (`src/ktrace/event/`). `run` builds and runs
 //! them.
 
 // Not all of what follows is needed here.
@@ -20,6 +21,10 @@ mod spreads;
 #[allow(dead_code)]
 #[path = "../../src/sched/stamp.rs"]
 mod stamps;
+
+#[allow(dead_code)]
+#[path = "../../src/ktrace/compact/word.rs"]
+mod words;
 
 mod ktrace {
     pub mod once {
@@ -62,6 +67,7 @@ mod glob;
 mod ids;
 mod input;
 mod list;
+mod pack_words;
 mod random;
 mod spread;
 mod stamp;

@@ -20,9 +20,17 @@ noinline void ktrace_test_here(void)
 	barrier();
 }
 
-static void from_task(void)
+/* From one place, so that calls in different contexts differ in nothing else. */
+static noinline void call(void)
 {
 	ktrace_test_here();
+	/* As above. */
+	barrier();
+}
+
+static void from_task(void)
+{
+	call();
 }
 
 static void from_irqs_off(void)
@@ -30,20 +38,20 @@ static void from_irqs_off(void)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	ktrace_test_here();
+	call();
 	local_irq_restore(flags);
 }
 
 static void from_bh_off(void)
 {
 	local_bh_disable();
-	ktrace_test_here();
+	call();
 	local_bh_enable();
 }
 
 static void hardirq_func(struct irq_work *work)
 {
-	ktrace_test_here();
+	call();
 }
 
 static void from_hardirq(void)
@@ -56,7 +64,7 @@ static void from_hardirq(void)
 
 static void softirq_func(struct tasklet_struct *tasklet)
 {
-	ktrace_test_here();
+	call();
 }
 
 static void from_softirq(void)
@@ -75,7 +83,7 @@ static void from_softirq(void)
 static int nmi_func(struct kprobe *probe, struct pt_regs *regs)
 {
 	if (in_nmi())
-		ktrace_test_here();
+		call();
 	return 0;
 }
 

@@ -318,6 +318,8 @@ macro_rules! trace_event {
         };
 
         /// What stands in a record.
+        // Of use to those that are read again, as the next one.
+        #[allow(dead_code)]
         #[derive(Clone, Copy)]
         pub struct Read {
             $(
@@ -327,6 +329,7 @@ macro_rules! trace_event {
         }
 
         /// A record, if it is one of these.
+        #[allow(dead_code)]
         pub fn read(record: &$crate::ktrace::iter::Record<'_>) -> Option<Read> {
             let size = ::core::mem::size_of::<$class::Record>();
             let record: *const $class::Record = record.of(EVENT.kind(), size)?.cast();
@@ -341,7 +344,15 @@ macro_rules! trace_event {
             }
         }
 
+        /// The number that its records begin with.
+        #[allow(dead_code)]
+        #[inline]
+        pub fn kind() -> u32 {
+            EVENT.kind()
+        }
+
         /// Writes it to the buffer of a trace array. Preemption must be off; any context.
+        #[allow(dead_code)]
         #[inline]
         pub fn write(
             tr: &$crate::ktrace::trace_array::TraceArray,

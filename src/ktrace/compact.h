@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KTRACE_COMPACT_H
+#define KTRACE_COMPACT_H
+
+/*
+ * The shortest way into a pack: a function that was called before from the same
+ * place, in the same task and context, and stands in this CPU's last pack already.
+ * That is half a word. compact/pack.rs says what a pack is and why this is safe,
+ * and does all else; here is what has to be inlined into the hook.
+ */
+
+#include <linux/interrupt.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/thread_info.h>
+#include <asm/barrier.h>
+#include <asm/local.h>
+#ifdef CONFIG_X86
+#include <asm/tsc.h>
+#else
+#include <asm/sysreg.h>
+#endif
+
+#include "members.h"
+
+#define KTRACE_KNOWN_BITS 6
+#define KTRACE_DELTA_BITS 24
+
+/* What stands in a word of the pack; `Known` in pack.rs. */
+struct ktrace_known {
+	unsigned long ip;
+	/* Mixed with the pack's `salt`. */
+	unsigned long parent_ip;
+	/* As the first half of a word, and as the second. */
+	u64 first;
+	u64 second;
+};
+
+/* What a CPU knows of its last pack; `Local` in pack.rs, which says what each is. */
+struct ktrace_pack {
+	unsigned long busy;
+	u64 time;
+	u64 preempt;
+	u64 flags;
+	unsigned long salt;
+	u64 half;
+	u64 *place;
+	u64 *end;
+	void *tr;
+	void *page;
+	unsigned long write;
+	u64 stamp;
+	unsigned long cpu;
+	/* What only Rust looks at. */
+	u64 *words;
+	u64 halves;
+	u64 functions;
+	u64 items;
+	u32 serial;
+	u32 capacity;
+	u32 packed;
+	u32 kind;
+	s32 pid;
+	u32 unused;
+	struct ktrace_known known[1 << KTRACE_KNOWN_BITS];
+};
+
+/* Defined in Rust. */
+void ktrace_pack_doubted(struct ktrace_pack *pack, unsigned long ip, unsigned long parent_ip);
+void ktrace_pack_catch_up(void *buffer);
+
+/* A counter that every CPU has, and that costs little to read. */
+static __always_inline u64 ktrace_counter_here(void)
+{
+#ifdef CONFIG_X86
+	return rdtsc();
+#else
+	return read_sysreg(cntvct_el0);
+#endif
+}
+
+/* All that the flags of a record are made of, as it is: the same means the same flags. */
+static __always_inline u64 ktrace_raw_preempt(void)
+{
+#ifdef CONFIG_X86
+	return raw_cpu_read_4(__preempt_count);
+#else
+	return READ_ONCE(current_thread_info()->preempt_count);
+#endif
+}
+
+static __always_inline u64 ktrace_raw_flags(void)
+{
+	unsigned long irqs = arch_local_save_flags();
+	u64 flags = READ_ONCE(current_thread_info()->flags) &
+		    (_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY);
+
+#ifdef CONFIG_X86
+	/* The others are of arithmetic. */
+	BUILD_BUG_ON((_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY) & X86_EFLAGS_IF);
+	flags |= irqs & X86_EFLAGS_IF;
+#else
+	flags |= (u64)irqs << 32;
+#endif
+	BUILD_BUG_ON((_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY | BIT(9)) >> 16);
+#ifdef CONFIG_SMP
+	flags |= (u32)current->migration_disabled << 16;
+#endif
+	return flags;
+}
+
+/*
+ * These are read once each between two barriers. READ_ONCE() would make two
+ * instructions of each comparison.
+ */
+#define KTRACE_MEMBER(type, base, offset) (*(type *)((void *)(base) + (offset)))
+
+/* How the shortest way ends. */
+enum ktrace_pack_end {
+	KTRACE_PACK_WRITTEN,
+	/* Interrupts have to be committed, or a reader may not have seen it. */
+	KTRACE_PACK_WRITTEN_BUT,
+	KTRACE_PACK_OTHER,
+	/* Not in this pack, and interrupts may have to be committed. */
+	KTRACE_PACK_CLOSED,
+};
+
+static __always_inline struct ktrace_known *ktrace_known_at(struct ktrace_pack *pack,
+							    unsigned long ip,
+							    unsigned long parent_ip)
+{
+	/* Functions differ in the middle, and so do places in them. */
+	unsigned long mixed = (ip << 1) ^ (parent_ip << 5);
+
+	BUILD_BUG_ON(sizeof(struct ktrace_known) != 1 << 5);
+	return (void *)pack->known + (mixed & ((1 << KTRACE_KNOWN_BITS) - 1) << 5);
+}
+
+/* With preemption off, while the pack is busy. */
+static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *pack,
+							    unsigned long ip,
+							    unsigned long parent_ip)
+{
+	struct ktrace_known *known = ktrace_known_at(pack, ip, parent_ip);
+	void *buffer, *part, *page;
+	u64 now, delta, word, *place;
+	long committing, commits;
+
+	if (known->ip != ip || known->parent_ip != (parent_ip ^ pack->salt))
+		return KTRACE_PACK_OTHER;
+	if (pack->preempt != ktrace_raw_preempt() || pack->flags != ktrace_raw_flags() ||
+	    pack->pid != current->pid)
+		return KTRACE_PACK_OTHER;
+	buffer = KTRACE_MEMBER(void *, pack->tr,
+			       KTRACE_trace_array_array_buffer + KTRACE_array_buffer_buffer);
+	if (KTRACE_MEMBER(int, buffer, KTRACE_trace_buffer_record_disabled))
+		return KTRACE_PACK_OTHER;
+	/* A CPU that runs has a part in every buffer. */
+	part = KTRACE_MEMBER(void **, buffer, KTRACE_trace_buffer_buffers)[pack->cpu];
+	if (KTRACE_MEMBER(int, part, KTRACE_ring_buffer_per_cpu_record_disabled))
+		return KTRACE_PACK_OTHER;
+	now = ktrace_counter_here();
+	delta = now - pack->time;
+	if (delta >> KTRACE_DELTA_BITS)
+		return KTRACE_PACK_OTHER;
+	place = pack->place;
+	/* If it should not be written after all, this pack is not added to any more. */
+	if (pack->half) {
+		word = pack->half | known->second | delta;
+		pack->half = 0;
+		pack->place = place + 1;
+	} else {
+		if (place == pack->end)
+			return KTRACE_PACK_OTHER;
+		word = known->first | delta << 32;
+		pack->half = word;
+	}
+	pack->time = now;
+
+	page = pack->page;
+	/* An interrupt raises it as well, but has lowered it again when this goes on. */
+	committing = KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing);
+	WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing),
+		   committing + 1);
+	barrier();
+	commits = KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_commits);
+	barrier();
+	if (unlikely(
+	    KTRACE_MEMBER(void *, part, KTRACE_ring_buffer_per_cpu_tail_page) != page ||
+	    KTRACE_MEMBER(void *, part, KTRACE_ring_buffer_per_cpu_buffer) != buffer ||
+	    KTRACE_MEMBER(u64, part, KTRACE_ring_buffer_per_cpu_write_stamp) != pack->stamp ||
+	    KTRACE_MEMBER(void *, part, KTRACE_ring_buffer_per_cpu_reader_page) == page ||
+	    KTRACE_MEMBER(unsigned long, page, KTRACE_buffer_page_write) != pack->write)) {
+		WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing),
+			   committing);
+		pack->page = NULL;
+		return KTRACE_PACK_CLOSED;
+	}
+	WRITE_ONCE(*place, word);
+	/* A reader makes the page its own before it reads; pack.rs has the argument. */
+	smp_mb();
+	if (unlikely(KTRACE_MEMBER(void *, part, KTRACE_ring_buffer_per_cpu_reader_page) == page)) {
+		WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing),
+			   committing);
+		return KTRACE_PACK_WRITTEN_BUT;
+	}
+	WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), committing);
+	barrier();
+	if (unlikely(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_commits) != commits))
+		return KTRACE_PACK_WRITTEN_BUT;
+	return KTRACE_PACK_WRITTEN;
+}
+
+#endif

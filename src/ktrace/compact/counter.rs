@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The clock of packs, and the one barrier that they need.
+//!
+//! The kernel's helpers for the latter are functions in C, unless it was built with
+//! `CONFIG_RUST_INLINE_HELPERS`: too much where a traced function waits.
+
+use core::arch::asm;
+
+use super::word::MULT_SHIFT;
+use crate::ktrace::fgraph::clock_ns;
+
+extern "C" {
+    fn ktrace_counter() -> u64;
+    fn ktrace_counter_mult() -> u32;
+}
+
+/// The counter that times are of, and how many ns a count is, times 2^22.
+#[derive(Clone, Copy)]
+pub(super) struct Clock {
+    pub(super) mult: u32,
+    pub(super) is_counter: bool,
+}
+
+impl Clock {
+    pub(super) fn new() -> Self {
+        // SAFETY: Looks at what the kernel found out at boot.
+        match unsafe { ktrace_counter_mult() } {
+            0 => Self {
+                mult: 1 << MULT_SHIFT,
+                is_counter: false,
+            },
+            mult => Self {
+                mult,
+                is_counter: true,
+            },
+        }
+    }
+
+    #[inline]
+    pub(super) fn now(self) -> u64 {
+        match self.is_counter {
+            // SAFETY: Reads a register.
+            true => unsafe { ktrace_counter() },
+            false => clock_ns(),
+        }
+    }
+}
+
+/// `smp_mb()`.
+#[inline(always)]
+pub(super) fn full_barrier() {
+    // SAFETY: A barrier, made as the kernel makes it: on x86, by adding nothing to what lies below
+    // the stack, where nobody keeps anything.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        asm!("lock add dword ptr [rsp - 4], 0");
+        #[cfg(target_arch = "aarch64")]
+        asm!("dmb ish", options(nostack));
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which words an item becomes, given what the pack says already.
+
+use core::mem::size_of;
+
+use super::{
+    pack::{
+        Known,
+        Local,
+        KNOWN, //
+    },
+    word::{
+        self,
+        Item,
+        NAMED_WORDS, //
+    },
+};
+use crate::ktrace::{
+    records::Context,
+    symbols::Data, //
+};
+
+/// Words that are to be added to a pack.
+pub(super) struct Draft {
+    pub(super) words: [u64; 4],
+    pub(super) nr: usize,
+    /// The first of them replaces the last one of the pack.
+    pub(super) joins: bool,
+    /// The last of them, if there is room for another half.
+    pub(super) half: u64,
+    /// What is known when they are there, and the places of the words.
+    known: [([usize; 2], usize); 2],
+    nr_known: usize,
+}
+
+impl Draft {
+    pub(super) fn new() -> Self {
+        Self {
+            words: [0; 4],
+            nr: 0,
+            joins: false,
+            half: 0,
+            known: [([0; 2], 0); 2],
+            nr_known: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, word: u64) -> Option<()> {
+        *self.words.get_mut(self.nr)? = word;
+        self.nr = self.nr.wrapping_add(1);
+        Some(())
+    }
+
+    pub(super) fn learn(&mut self, addresses: [usize; 2], index: usize) {
+        if index >= NAMED_WORDS {
+            return;
+        }
+        if let Some(place) = self.known.get_mut(self.nr_known) {
+            *place = (addresses, index);
+            self.nr_known = self.nr_known.wrapping_add(1);
+        }
+    }
+}
+
+/// What stands in the place of where a function returns to, if it is about an address alone.
+pub(super) const NO_SITE: usize = 1;
+
+/// As `compact.h` has it.
+fn place_of([address, other]: [usize; 2]) -> usize {
+    const UNIT: u32 = size_of::<Known>().ilog2();
+    (address << 1 ^ other << UNIT) >> UNIT
+}
+
+fn text() -> usize {
+    Data::Text.address()
+}
+
+impl Local {
+    /// In which word of the pack these stand, as half a word.
+    #[inline]
+    pub(super) fn find(&self, addresses: [usize; 2]) -> Option<&Known> {
+        let known = self.known.get(place_of(addresses) % KNOWN)?;
+        let [address, other] = addresses;
+        let found = known.address == address && known.salted == other ^ self.salt;
+        found.then_some(known)
+    }
+
+    /// An address in a word, if need be with a word of its own.
+    pub(super) fn address(
+        &self,
+        draft: &mut Draft,
+        place: word::Place,
+        address: usize,
+    ) -> Option<u64> {
+        if let Some(near) = place.near(text(), address) {
+            return Some(near);
+        }
+        if let Some(known) = self.find([address, NO_SITE]) {
+            return Some(place.far(word::index_of(known.second)));
+        }
+        let index = self.used().wrapping_add(draft.nr);
+        if index >= NAMED_WORDS {
+            return None;
+        }
+        draft.push(word::address(address)?)?;
+        draft.learn([address, NO_SITE], index);
+        Some(place.far(index))
+    }
+
+    /// All words that it takes; `None` if the pack has no room for them, or they cannot say it.
+    pub(super) fn draft(&self, context: Context, now: u64, item: &Item) -> Option<Draft> {
+        let mut draft = Draft::new();
+        let mut delta = now.checked_sub(self.time)?;
+        if context.packed != self.packed {
+            draft.push(word::context(context.packed, delta)?)?;
+            delta = 0;
+        }
+        match *item {
+            Item::Function { ip, parent_ip } => {
+                if let Some(known) = self.find([ip, parent_ip]) {
+                    if draft.nr == 0 && self.half != 0 {
+                        draft.joins = true;
+                        draft.push(self.half | word::second_half(known.second, delta)?)?;
+                    } else {
+                        draft.half = word::first_half(known.first, delta)?;
+                        draft.push(draft.half)?;
+                    }
+                } else {
+                    let ip_field = self.address(&mut draft, word::FUNC, ip)?;
+                    let parent_field = self.address(&mut draft, word::SITE, parent_ip)?;
+                    let word = match word::function(ip_field, parent_field, delta) {
+                        Some(word) => word,
+                        None => {
+                            draft.push(word::context(context.packed, delta)?)?;
+                            word::function(ip_field, parent_field, 0)?
+                        }
+                    };
+                    draft.learn([ip, parent_ip], self.used().wrapping_add(draft.nr));
+                    draft.push(word)?;
+                }
+            }
+            Item::Leaf(call) | Item::Begin(call) | Item::Return(call) => {
+                let func = self.address(&mut draft, word::FUNC, call.func)?;
+                let mut item = *item;
+                if let Some((word, rest)) = word::long(&item) {
+                    draft.push(word)?;
+                    item = rest;
+                }
+                let word = match word::call(&item, func, delta) {
+                    Some(word) => word,
+                    None => {
+                        draft.push(word::context(context.packed, delta)?)?;
+                        word::call(&item, func, 0)?
+                    }
+                };
+                draft.push(word)?;
+            }
+        }
+        (self.at(&draft).wrapping_add(draft.nr) <= self.capacity as usize).then_some(draft)
+    }
+
+    /// A call in the one word that it takes most of the time.
+    #[inline(always)]
+    pub(super) fn one_word(&self, context: Context, now: u64, item: &Item) -> Option<u64> {
+        let (Item::Leaf(call) | Item::Begin(call) | Item::Return(call)) = item else {
+            return None;
+        };
+        if context.packed != self.packed || context.pid != self.pid {
+            return None;
+        }
+        let func = word::FUNC.near(text(), call.func)?;
+        word::call(item, func, now.checked_sub(self.time)?)
+    }
+
+    /// Notes what was just written.
+    pub(super) fn learn(&mut self, draft: &Draft) {
+        for &(addresses, index) in draft.known.iter().take(draft.nr_known) {
+            if let Some(place) = self.known.get_mut(place_of(addresses) % KNOWN) {
+                let [address, other] = addresses;
+                *place = Known {
+                    address,
+                    salted: other ^ self.salt,
+                    first: word::first_again(index),
+                    second: word::second_again(index),
+                };
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Many calls in one record of the ring buffer: packs of words.
+//!
+//! * [`word`] says what a word is, and needs no kernel.
+//! * `draft` says which words an item becomes.
+//! * [`pack`] writes packs, and says how a record can grow after it was committed.
+//! * [`packer`] has the packs of a trace array, one on each CPU.
+//! * [`expand`] shows them as if each item had a record of its own.
+
+mod counter;
+mod draft;
+pub mod expand;
+pub mod pack;
+pub mod packer;
+pub mod word;

@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Writes packs.
+//!
+//! # How a record can grow
+//!
+//! Of what it takes to write a record, nearly all is for its place: the ring buffer has to find
+//! one that no interrupt, no reader and no other CPU takes for its own. So a pack is written once,
+//! as a record with room for a number of words, all zero, and committed at once like any other. While
+//! it is the last record of its CPU, what happens next is put into it.
+//!
+//! It is the last as long as the tail of the ring buffer is where the pack ends, and the last time
+//! stamp is its own; a buffer that was emptied and filled again meanwhile has another one, given a
+//! clock that moves ([`clock::is_fine`]). Whoever else writes a record moves both, whether it is this module, an event, or
+//! `trace_marker`; nobody has to be told of, or waited for, and whatever stands behind a pack happened
+//! after all that the pack says. Nothing is kept outside of the ring buffer: there is nothing to
+//! be written out when tracing stops, when a reader comes, when a CPU goes away or when the
+//! kernel dies.
+//!
+//! # What keeps the page
+//!
+//! Between the look at the tail and the write, an interrupt may fill the buffer, or a reader
+//! take the page away. The ring buffer has to prevent both for its own writers, by `committing`:
+//! while it is not zero, the page that is committed last stays so; a writer that comes round to it
+//! drops its record, and a reader copies from it, but does not take it. Here it is raised in the
+//! same manner, and lowered again. Had an interrupt written meanwhile, its record would not be
+//! committed, since it found the counter raised; `commits` tells, and a record that is made and
+//! discarded lets the ring buffer catch up.
+//!
+//! As with the ring buffer's own writers, all of it happens with preemption off and after a look
+//! at `record_disabled`: who turns that on and waits for RCU finds nobody inside.
+//!
+//! # Readers
+//!
+//! A reader that has come to the page where a pack stands may have read it, and would not see what is
+//! added. `reader_page` tells; nothing is added then, and nothing is packed while the reader keeps
+//! up. A reader may also come at the very moment: the word is written first and the look taken
+//! once more, with a barrier in between, as the reader makes the page its own before it reads. If
+//! it was there by then, nobody can tell whether it has seen the word; the item is written again,
+//! into a pack that says so ([`Head::repeats`]), and whoever reads leaves it out if it was there.
+//!
+//! # Interrupts
+//!
+//! Each CPU has a `Local`, which one context uses at a time: whoever comes upon it while it is in
+//! use, NMIs included, writes a record of the usual kind, behind the pack. What the interrupted
+//! context then adds to the pack happened before.
+
+use core::{
+    mem::{
+        align_of,
+        size_of, //
+    },
+    ptr::{
+        addr_of,
+        addr_of_mut,
+        null_mut, //
+    },
+};
+
+use kernel::{
+    cpu::CpuId,
+    prelude::*, //
+};
+
+use super::{
+    counter::{
+        full_barrier,
+        Clock, //
+    },
+    draft::Draft,
+    word::{
+        Item,
+        MAX_WORDS, //
+    },
+};
+use crate::ktrace::{
+    abi,
+    clock,
+    records::{
+        Context,
+        NotWritten,
+        Reservation, //
+    },
+    trace_array::TraceArray, //
+};
+
+// Some structs behind these pointers have no members in some configurations.
+#[allow(improper_ctypes)]
+extern "C" {
+    fn ktrace_raw_context(flags: *mut u64) -> u64;
+    fn ktrace_context() -> c_uint;
+    fn ring_buffer_lock_reserve(
+        buffer: *mut abi::trace_buffer,
+        length: c_ulong,
+    ) -> *mut abi::ring_buffer_event;
+    fn ring_buffer_discard_commit(
+        buffer: *mut abi::trace_buffer,
+        event: *mut abi::ring_buffer_event,
+    );
+}
+
+/// What stands at the beginning of a pack, behind the header of every record.
+#[repr(C)]
+pub struct Head {
+    /// How many bytes from the beginning of the record the first word lies.
+    pub start: u8,
+    /// How many items the pack before this one, of the same CPU, has if it has the first of this one
+    /// already; 0 if it cannot have.
+    pub repeats: u8,
+    /// How many of its items were taken out by a reader that left the others there.
+    pub taken: u8,
+    /// So that what follows is aligned.
+    pub unused: u8,
+    /// Counts the packs of a CPU.
+    pub serial: u32,
+    /// How many ns a unit of its times is, times 2^22.
+    pub mult: u32,
+}
+
+/// Where the first word may lie at the earliest.
+pub const FIRST_WORD: usize = size_of::<abi::trace_entry>() + size_of::<Head>();
+
+/// What became of an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It is in a pack.
+    Packed,
+    /// A record of the usual kind has to be written.
+    Other,
+    /// It is lost: the buffer had no room for it, or was not recording.
+    NotWritten,
+}
+
+/// Words of a pack at first, and at least.
+const MIN_WORDS: usize = 8;
+
+/// The part of a page's `write` that is an index (`RB_WRITE_MASK`); the rest counts how often the
+/// page was taken into use.
+const WRITE_INDEX: usize = 0xf_ffff;
+
+/// Addresses that are found again without a search. A power of two.
+pub(super) const KNOWN: usize = 64;
+
+/// What stands in a word of the pack. `struct ktrace_known` in `compact.h`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    /// A function, or an address.
+    pub(super) address: usize,
+    /// Where the function returns to, or [`super::draft::NO_SITE`], and which pack it is about: xor its [`Local::salt`].
+    pub(super) salted: usize,
+    /// Which word, as a word with one half that was no time later, and as the other half.
+    pub(super) first: u64,
+    pub(super) second: u64,
+}
+
+impl Known {
+    const NOTHING: Self = Self {
+        address: 0,
+        salted: 0,
+        first: 0,
+        second: 0,
+    };
+}
+
+/// What a CPU knows of its last pack. `struct ktrace_pack` in `compact.h`, which has the shortest way
+/// to add to it.
+#[repr(C)]
+pub(super) struct Local {
+    /// Not 0: some context is about to write.
+    pub(super) busy: usize,
+    /// The time of the last item, as the counter told it.
+    pub(super) time: u64,
+    /// The context of the last item, as it is ([`ktrace_raw_context`]).
+    pub(super) preempt: u64,
+    pub(super) flags: u64,
+    /// What tells this pack from those before.
+    pub(super) salt: usize,
+    /// The last word, if there is room for another half.
+    pub(super) half: u64,
+    /// Where the next half goes, or the next word; and the end of the pack's words.
+    pub(super) place: *mut u64,
+    pub(super) end: *mut u64,
+    pub(super) tr: *const TraceArray,
+    /// The page that the pack stands on; null if there is none to add to.
+    pub(super) page: *mut abi::buffer_page,
+    /// Where the tail is as long as it is the last record, and the last time stamp.
+    pub(super) write: usize,
+    pub(super) stamp: u64,
+    pub(super) cpu: usize,
+    pub(super) words: *mut u64,
+    /// How many halves of words there were when it was last written to in another way than the
+    /// shortest: those since then are one function each.
+    pub(super) halves: u64,
+    /// How many functions there were by then, ever.
+    pub(super) functions: u64,
+    /// How many items of this pack.
+    pub(super) items: u64,
+    /// Counts the packs of this CPU.
+    pub(super) serial: u32,
+    /// How many words the pack has room for.
+    pub(super) capacity: u32,
+    /// The context of the last item, as a record has it.
+    pub(super) packed: u32,
+    /// The number that records of packs begin with.
+    pub(super) kind: u32,
+    /// The task of the last item.
+    pub(super) pid: i32,
+    pub(super) _unused: u32,
+    pub(super) known: [Known; KNOWN],
+}
+
+/// What became of words.
+enum Fate {
+    /// They are there.
+    Added,
+    /// They are there, but a reader may have been there before.
+    Doubtful,
+    /// The pack is not the last record any more, or somebody reads it.
+    Closed,
+    /// Nothing is recorded.
+    Off,
+}
+
+/// What an item belongs to.
+#[derive(Clone, Copy)]
+pub(super) struct Where<'a> {
+    pub(super) tr: &'a TraceArray,
+    pub(super) kind: u32,
+    pub(super) context: Context,
+    pub(super) clock: Clock,
+}
+
+impl Local {
+    /// How many words were written.
+    pub(super) fn used(&self) -> usize {
+        self.halves_now().div_ceil(2) as usize
+    }
+
+    /// How many halves of words were.
+    fn halves_now(&self) -> u64 {
+        let bytes = self.place.addr().wrapping_sub(self.words.addr());
+        (bytes / size_of::<u32>()) as u64 | u64::from(self.half != 0)
+    }
+
+    /// Counts what has come by the shortest way.
+    fn catch_up(&mut self) {
+        let functions = self.halves_now().saturating_sub(self.halves);
+        self.functions = self.functions.wrapping_add(functions);
+        self.items = self.items.wrapping_add(functions);
+    }
+
+    /// Where the words of a draft go.
+    pub(super) fn at(&self, draft: &Draft) -> usize {
+        self.used().wrapping_sub(usize::from(draft.joins))
+    }
+
+    /// Puts words into the pack if it is the last record of this CPU.
+    ///
+    /// # Safety
+    ///
+    /// Preemption must be off, and the pack have room for them from `at` on.
+    #[inline]
+    unsafe fn add(&self, tr: &TraceArray, at: usize, words: &[u64]) -> Fate {
+        let buffer = tr.buffer();
+        let page = self.page;
+        if page.is_null() {
+            return Fate::Closed;
+        }
+        // SAFETY: The buffer of a live trace array, and the part of it that this CPU has: one that
+        // runs has a part in every buffer. A page that is its tail is there as long as
+        // `committing` is raised (see the module's comment), and the pack on it has as many words.
+        // All else is single words that are read or written as a whole.
+        unsafe {
+            if addr_of!((*buffer).record_disabled.counter).read_volatile() != 0 {
+                return Fate::Off;
+            }
+            let part = *(*buffer).buffers.add(self.cpu);
+            if addr_of!((*part).record_disabled.counter).read_volatile() != 0 {
+                return Fate::Off;
+            }
+            let committing: *mut usize = addr_of_mut!((*part).committing).cast();
+            let commits: *const usize = addr_of!((*part).commits).cast();
+            let reader_page = addr_of!((*part).reader_page);
+            // An interrupt raises it as well, but has lowered it again when this goes on.
+            let others = committing.read_volatile();
+            committing.write_volatile(others.wrapping_add(1));
+            let before = commits.read_volatile();
+            let is_last = addr_of!((*part).tail_page).read_volatile() == page
+                && addr_of!((*part).buffer).read_volatile() == buffer
+                && addr_of!((*part).write_stamp).cast::<u64>().read_volatile() == self.stamp
+                && reader_page.read_volatile() != page
+                && addr_of!((*page).write).cast::<usize>().read_volatile() == self.write;
+            let fate = if is_last {
+                for (n, word) in words.iter().enumerate() {
+                    self.words.add(at.wrapping_add(n)).write_volatile(*word);
+                }
+                full_barrier();
+                match reader_page.read_volatile() == page {
+                    false => Fate::Added,
+                    true => Fate::Doubtful,
+                }
+            } else {
+                Fate::Closed
+            };
+            committing.write_volatile(others);
+            if commits.read_volatile() != before {
+                catch_up(buffer);
+            }
+            fate
+        }
+    }
+
+    /// Notes that an item was written, that there are so many words now, and that the last of them is
+    /// `half` if there is room for one.
+    #[inline]
+    fn advance(&mut self, item: &Item, used: usize, half: u64) {
+        self.catch_up();
+        let whole = used.wrapping_sub(usize::from(half != 0));
+        self.place = self.words.wrapping_add(whole);
+        self.half = half;
+        self.halves = self.halves_now();
+        self.items = self.items.wrapping_add(1);
+        if matches!(item, Item::Function { .. }) {
+            self.functions = self.functions.wrapping_add(1);
+        }
+    }
+
+    /// Notes the context that an item has.
+    fn remember(&mut self, context: Context, item: &Item) {
+        self.packed = context.packed;
+        self.pid = context.pid;
+        self.preempt = match item {
+            // SAFETY: Looks at this CPU's own state. It is as the shortest way finds it: there too,
+            // the hook has turned preemption off once.
+            Item::Function { .. } => unsafe { ktrace_raw_context(&mut self.flags) },
+            // What no context is like.
+            _ => u64::MAX,
+        };
+    }
+
+    /// Writes an item.
+    ///
+    /// # Safety
+    ///
+    /// Preemption must be off.
+    #[inline]
+    pub(super) unsafe fn write(&mut self, at: Where<'_>, item: &Item) -> Outcome {
+        let now = at.clock.now();
+        if let Some(word) = self.one_word(at.context, now, item) {
+            let used = self.used();
+            if used < self.capacity as usize {
+                // SAFETY: By the precondition; there is room.
+                match unsafe { self.add(at.tr, used, &[word]) } {
+                    Fate::Added => {
+                        self.advance(item, used.wrapping_add(1), 0);
+                        self.time = now;
+                        return Outcome::Packed;
+                    }
+                    Fate::Doubtful => {
+                        self.advance(item, used.wrapping_add(1), 0);
+                        return self.write_again(at, item);
+                    }
+                    Fate::Off => return Outcome::NotWritten,
+                    Fate::Closed => return self.open(at, item, 0),
+                }
+            }
+            return self.open(at, item, 0);
+        }
+        // SAFETY: By the precondition.
+        unsafe { self.write_words(at, now, item) }
+    }
+
+    /// The same for whatever takes more than one word, or half of one.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    #[inline(never)]
+    unsafe fn write_words(&mut self, at: Where<'_>, now: u64, item: &Item) -> Outcome {
+        let same_task = at.context.pid == self.pid;
+        let Some(draft) = same_task
+            .then(|| self.draft(at.context, now, item))
+            .flatten()
+        else {
+            return self.open(at, item, 0);
+        };
+        let words = draft.words.get(..draft.nr).unwrap_or(&[]);
+        let first = self.at(&draft);
+        // SAFETY: By the precondition; there is room, or there were no draft.
+        let fate = unsafe { self.add(at.tr, first, words) };
+        match fate {
+            Fate::Off => return Outcome::NotWritten,
+            Fate::Closed => return self.open(at, item, 0),
+            Fate::Added | Fate::Doubtful => {}
+        }
+        self.learn(&draft);
+        self.advance(item, first.wrapping_add(draft.nr), draft.half);
+        self.time = now;
+        self.remember(at.context, item);
+        match fate {
+            Fate::Doubtful => self.write_again(at, item),
+            _ => Outcome::Packed,
+        }
+    }
+
+    /// Writes an item that is the last of the pack already, which may have been read before.
+    #[cold]
+    fn write_again(&mut self, at: Where<'_>, item: &Item) -> Outcome {
+        self.catch_up();
+        self.halves = self.halves_now();
+        let repeats = self.items as u8;
+        match self.open(at, item, repeats) {
+            Outcome::Packed => Outcome::Packed,
+            _ => Outcome::NotWritten,
+        }
+    }
+
+    /// Room for how many words the next pack has: more than this one, if that was filled; else what
+    /// was of use.
+    fn next_capacity(&self) -> usize {
+        let (capacity, used) = (self.capacity as usize, self.used());
+        let next = match capacity.saturating_sub(used) < 2 {
+            true => capacity.wrapping_mul(2),
+            false => used.wrapping_add(used / 4).wrapping_add(1),
+        };
+        next.clamp(MIN_WORDS, MAX_WORDS)
+    }
+
+    /// Begins anew, knowing nothing.
+    fn begin(&mut self) {
+        self.catch_up();
+        self.serial = self.serial.wrapping_add(1);
+        // The upper bits of addresses are all the same.
+        let salt = self.serial as u16;
+        self.salt = usize::from(salt).wrapping_shl(usize::BITS - u16::BITS);
+        if salt == 0 {
+            // It comes round.
+            self.known = [Known::NOTHING; KNOWN];
+        }
+        self.place = self.words;
+        self.half = 0;
+        self.halves = 0;
+    }
+
+    /// Begins a pack with an item.
+    #[inline(never)]
+    fn open(&mut self, at: Where<'_>, item: &Item, repeats: u8) -> Outcome {
+        self.page = null_mut();
+        let buffer = at.tr.buffer();
+        self.cpu = CpuId::current().as_u32() as usize;
+        // SAFETY: The buffer of a live trace array has a place for every CPU that there may be; null
+        // if it has no part for this one.
+        let part = unsafe { *(*buffer).buffers.add(self.cpu) };
+        if part.is_null() || !clock::is_fine(at.tr) {
+            return Outcome::Other;
+        }
+        // SAFETY: Two pointers of this CPU's part of the buffer, which are compared.
+        let is_read = unsafe {
+            addr_of!((*part).reader_page).read_volatile()
+                == addr_of!((*part).tail_page).read_volatile()
+        };
+        if is_read && repeats == 0 {
+            return Outcome::Other;
+        }
+        let capacity = self.next_capacity();
+        self.capacity = capacity as u32;
+        self.begin();
+        self.packed = at.context.packed;
+        let now = at.clock.now();
+        self.time = now;
+        let Some(draft) = self.draft(at.context, now, item) else {
+            return Outcome::Other;
+        };
+        let size = capacity.wrapping_mul(size_of::<u64>());
+        // Words are aligned to eight bytes, records to four.
+        let len = FIRST_WORD.wrapping_add(size_of::<u32>()).wrapping_add(size);
+        let record = match Reservation::new(at.tr, at.kind, len, at.context) {
+            Ok(record) => record,
+            Err(NotWritten) => return Outcome::NotWritten,
+        };
+        let entry: *mut u8 = record.entry.cast();
+        let odd = entry.addr().wrapping_add(FIRST_WORD) % align_of::<u64>();
+        let start = FIRST_WORD.wrapping_add(odd);
+        // SAFETY: The record has room for all of that. The tail is only compared with, unless it is
+        // the page that the record lies on, which stays while the record is not committed.
+        unsafe {
+            let head: *mut Head = entry.add(size_of::<abi::trace_entry>()).cast();
+            head.write(Head {
+                start: start as u8,
+                repeats,
+                taken: 0,
+                unused: 0,
+                serial: self.serial,
+                mult: at.clock.mult,
+            });
+            self.words = entry.add(start).cast();
+            self.words.write_bytes(0, capacity);
+            for (n, word) in draft.words.iter().take(draft.nr).enumerate() {
+                self.words.add(n).write(*word);
+            }
+            let page = addr_of!((*part).tail_page).read_volatile();
+            let data = addr_of!((*(*page).page).data).addr();
+            let end = entry.addr().wrapping_add(len).wrapping_sub(data);
+            self.stamp = addr_of!((*part).write_stamp).cast::<u64>().read_volatile();
+            self.write = addr_of!((*page).write).cast::<usize>().read_volatile();
+            // Somebody else's, if an interrupt has written meanwhile: then there is nothing to be
+            // added.
+            if self.write & WRITE_INDEX == end {
+                self.page = page;
+            }
+        }
+        self.end = self.words.wrapping_add(capacity);
+        self.tr = at.tr;
+        self.kind = at.kind;
+        // The ring buffer has taken its time before this: what is counted from here is never later
+        // than it was.
+        self.time = at.clock.now();
+        drop(record);
+        self.learn(&draft);
+        self.items = 0;
+        self.halves = self.halves_now();
+        self.advance(item, draft.nr, draft.half);
+        self.remember(at.context, item);
+        Outcome::Packed
+    }
+}
+
+/// Lets the ring buffer commit what it could not while its counter was raised.
+///
+/// # Safety
+///
+/// `buffer` must be live, and preemption off.
+#[cold]
+#[inline(never)]
+unsafe fn catch_up(buffer: *mut abi::trace_buffer) {
+    // SAFETY: By the precondition. A record that is not written, but discarded.
+    unsafe {
+        let event = ring_buffer_lock_reserve(buffer, size_of::<abi::trace_entry>() as c_ulong);
+        if !event.is_null() {
+            ring_buffer_discard_commit(buffer, event);
+        }
+    }
+}
+
+/// # Safety
+///
+/// For `compact.h`: as for [`catch_up`].
+#[no_mangle]
+unsafe extern "C" fn ktrace_pack_catch_up(buffer: *mut c_void) {
+    // SAFETY: By the precondition.
+    unsafe { catch_up(buffer.cast()) };
+}
+
+/// A function was added to a pack, and may have been read before.
+///
+/// # Safety
+///
+/// For `compact.h`: with preemption off and a pack that is busy, and that the function was added to.
+#[no_mangle]
+unsafe extern "C" fn ktrace_pack_doubted(pack: *mut c_void, ip: c_ulong, parent_ip: c_ulong) {
+    // SAFETY: By the precondition: nobody else touches what is busy. The trace array is alive, as its
+    // hook is.
+    unsafe {
+        let local = &mut *pack.cast::<Local>();
+        let at = Where {
+            tr: &*local.tr,
+            kind: local.kind,
+            context: Context::new(ktrace_context(), local.pid),
+            clock: Clock::new(),
+        };
+        let item = Item::Function { ip, parent_ip };
+        local.write_again(at, &item);
+    }
+}

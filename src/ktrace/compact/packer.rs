@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The packs of a trace array: one at a time on each CPU.
+
+use core::{
+    mem::{
+        align_of,
+        size_of, //
+    },
+    ptr::{
+        addr_of,
+        addr_of_mut,
+        null_mut, //
+    },
+    sync::atomic::{
+        compiler_fence,
+        Ordering, //
+    },
+};
+
+use kernel::{
+    prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed,
+        Release, //
+    },
+};
+
+use super::{
+    counter::Clock,
+    pack::{
+        Local,
+        Outcome,
+        Where, //
+    },
+    word::{
+        Item,
+        MAX_WORDS, //
+    },
+};
+use crate::ktrace::{
+    once::Once,
+    records::Context,
+    trace_array::TraceArray, //
+};
+
+extern "C" {
+    fn ktrace_alloc_percpu(size: usize, align: usize) -> *mut c_void;
+    fn ktrace_free_percpu(memory: *mut c_void);
+    fn ktrace_this_cpu_ptr(memory: *mut c_void) -> *mut c_void;
+    fn ktrace_cpu_ptr(memory: *mut c_void, cpu: c_uint) -> *mut c_void;
+    fn ktrace_pack_size() -> usize;
+    fn ktrace_set_packs(slot: c_uint, packs: *mut c_void);
+}
+
+/// The packs of a trace array.
+///
+/// # Invariants
+///
+/// The pointer is null, or to a `Local` for each CPU that there may be, all zero at first.
+pub struct Packer {
+    memory: Atomic<*mut c_void>,
+    mult: Atomic<u32>,
+    is_counter: Atomic<bool>,
+}
+
+impl Packer {
+    /// Of one that packs nothing.
+    #[expect(clippy::new_without_default)]
+    pub const fn new() -> Self {
+        Self {
+            memory: Atomic::new(null_mut()),
+            mult: Atomic::new(0),
+            is_counter: Atomic::new(false),
+        }
+    }
+
+    /// Takes the memory that it needs, if it has none yet, until it is dropped. May sleep; not to be
+    /// called twice at once.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub fn prepare(&self) -> Result {
+        if !self.memory.load(Relaxed).is_null() {
+            return Ok(());
+        }
+        // SAFETY: Returns a constant.
+        if unsafe { ktrace_pack_size() } != size_of::<Local>() {
+            return Err(EINVAL);
+        }
+        // SAFETY: No preconditions; may sleep.
+        let memory = unsafe { ktrace_alloc_percpu(size_of::<Local>(), align_of::<Local>()) };
+        if memory.is_null() {
+            return Err(ENOMEM);
+        }
+        let clock = Clock::new();
+        self.mult.store(clock.mult, Relaxed);
+        self.is_counter.store(clock.is_counter, Relaxed);
+        // INVARIANT: Fresh, and zeroed by the kernel, which is a valid `Local`.
+        self.memory.store(memory, Release);
+        Ok(())
+    }
+
+    /// Lets functions that the hook in that slot reports take the shortest way, or none of them.
+    ///
+    /// The packer has to stay until the hook is gone, or this was called for another one.
+    pub(in crate::ktrace) fn bind(slot: u32, packer: Option<&Self>) {
+        let is_of_use = |packer: &&Self| packer.is_counter.load(Relaxed);
+        let memory = packer
+            .filter(is_of_use)
+            .map_or(null_mut(), |packer| packer.memory.load(Relaxed));
+        // SAFETY: Null, or what the other side takes it for.
+        unsafe { ktrace_set_packs(slot, memory) };
+    }
+
+    /// Functions that were packed, ever.
+    pub fn functions(&self) -> u64 {
+        let memory = self.memory.load(Relaxed);
+        if memory.is_null() {
+            return 0;
+        }
+        let of = |cpu| {
+            // SAFETY: Allocated per CPU, by the invariant; null if there cannot be such a CPU.
+            let local: *mut Local = unsafe { ktrace_cpu_ptr(memory, cpu) }.cast();
+            if local.is_null() {
+                return 0;
+            }
+            // SAFETY: Single words, each of which its CPU may write meanwhile: the sum is exact when
+            // nothing is recorded.
+            unsafe {
+                let functions = addr_of!((*local).functions).read_volatile();
+                let place = addr_of!((*local).place).read_volatile().addr();
+                let words = addr_of!((*local).words).read_volatile().addr();
+                let half = addr_of!((*local).half).read_volatile() != 0;
+                let halves = (place.saturating_sub(words) / size_of::<u32>()) as u64;
+                let before = addr_of!((*local).halves).read_volatile();
+                let since = (halves | u64::from(half)).saturating_sub(before);
+                functions.wrapping_add(since.min(2 * MAX_WORDS as u64))
+            }
+        };
+        (0..kernel::cpu::nr_cpu_ids()).map(of).sum()
+    }
+
+    /// Writes an item, which happens now, to a pack; `kind` is the number that records of packs begin
+    /// with. Preemption must be off; any context.
+    #[inline]
+    pub fn write(&self, tr: &TraceArray, kind: u32, context: Context, item: &Item) -> Outcome {
+        let memory = self.memory.read_once();
+        if memory.is_null() {
+            return Outcome::Other;
+        }
+        let at = Where {
+            tr,
+            kind,
+            context,
+            clock: Clock {
+                mult: self.mult.read_once(),
+                is_counter: self.is_counter.read_once(),
+            },
+        };
+        // SAFETY: Allocated per CPU, by the invariant.
+        let local: *mut Local = unsafe { ktrace_this_cpu_ptr(memory) }.cast();
+        // SAFETY: This CPU's own, and preemption is off: only an interrupt can come in between, and
+        // it leaves alone what is busy, or is through before this goes on.
+        unsafe {
+            let busy = addr_of_mut!((*local).busy);
+            if busy.read_volatile() != 0 {
+                return Outcome::Other;
+            }
+            busy.write_volatile(1);
+            compiler_fence(Ordering::SeqCst);
+            let outcome = (*local).write(at, item);
+            compiler_fence(Ordering::SeqCst);
+            busy.write_volatile(0);
+            outcome
+        }
+    }
+}
+
+impl Drop for Packer {
+    fn drop(&mut self) {
+        let memory = self.memory.load(Relaxed);
+        if !memory.is_null() {
+            // SAFETY: Allocated by the invariant, and nobody has a reference to this any more.
+            unsafe { ktrace_free_percpu(memory) };
+        }
+    }
+}
