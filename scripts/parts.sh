@@ -4,7 +4,7 @@
 # and close with such a line over all of them. After lib.sh.
 
 part_out=$(mktemp "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
-trap 'rm -f "$part_out" "$part_out.2"' EXIT
+trap 'rm -f "$part_out" "$part_out.2" "$part_out.failures"' EXIT
 trap 'kill ${!:-} 2>/dev/null; exit 130' INT
 trap 'kill ${!:-} 2>/dev/null; exit 143' TERM
 passed=0 failed=0 skipped=0
@@ -20,6 +20,11 @@ part() {
 	EOF2
 	passed=$((passed + part_passed)) failed=$((failed + part_failed))
 	skipped=$((skipped + part_skipped))
+	[ -n "$part_counts" ] || echo "no closing line: $*" >>"$part_out.failures"
+	awk '
+		/^(not ok|guest status|the kernel complained|[0-9]+ result\(s\) missing)/ { lines = 20 }
+		/^(ok|KTAP version) / || / passed, [0-9]+ failed, / { lines = 0 }
+		lines-- > 0' "$part_out" >>"$part_out.failures"
 }
 
 # two_parts VARIABLE ONE OTHER COMMAND...: two parts at once, which differ in a variable. For what uses one
@@ -31,6 +36,11 @@ two_parts() {
 	part env "$part_variable=$part_one" "$@"
 	wait $! || :
 	part cat "$part_out.2"
+}
+
+# recall_failures: what failed, once more, where it is seen, at the end of a long output.
+recall_failures() {
+	[ ! -s "$part_out.failures" ] || sed '1i == what failed:' "$part_out.failures"
 }
 
 # close_parts: the closing line; false if anything failed.

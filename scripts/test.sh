@@ -41,4 +41,5 @@ if [ -n "${ARCH:-}" ]; then
 else
 	two_parts ARCH x86_64 arm64 "$top/scripts/test-arch.sh"
 fi
+recall_failures
 close_parts
