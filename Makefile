@@ -6,11 +6,11 @@
 # CMD reaches the guest as it was typed: without this, make would expand every $ in it.
 override CMD := $(value CMD)
 export CMD
-export ARCH KERNEL KDIR EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON
+export ARCH KERNEL KDIR PLUGINS EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all module run run-guest demo test host-test bench check setup clean distclean help
+.PHONY: all module tools run run-guest demo test host-test bench check setup clean distclean help
 .NOTPARALLEL:
 
 all:
@@ -20,6 +20,9 @@ module:
 	@scripts/build.sh
 
 # The status of the command in the guest is to be make's own: see scripts/make-exit.c.
+tools:
+	@scripts/tools.sh --install
+
 ifneq ($(filter run,$(MAKECMDGOALS)),)
 build/make-exit.so: scripts/make-exit.c
 	@mkdir -p build
@@ -76,6 +79,8 @@ help:
 #: make bench          count the instructions that tracing adds, beside the kernel's own tracers, and
 #:                     measure the time; JSON=file writes the same as JSON
 #: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch
+#: make tools          build the plugin with which trace-cmd reads compact records, and put it into
+#:                     ~/.local/lib/traceevent/plugins; PLUGINS=directory: there instead
 #: make setup          only fetch and build what the others need
 #: make clean          remove what was built here
 #: make distclean      remove the tool chain and the kernels from the cache too

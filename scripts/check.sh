@@ -34,6 +34,7 @@ check_rustfmt() {
 check_clippy() {
 	rm -rf "$out/src"
 	"$top/scripts/kbuild.sh" "$dir" "$out" KTRACE_TESTS=1 CLIPPY=1 KRUSTFLAGS=-Dwarnings KCFLAGS=-Werror
+	RUSTC=clippy-driver "$top/scripts/tools.sh"
 }
 
 # After clippy: with the same words that the compiler was called with, which Kbuild keeps.

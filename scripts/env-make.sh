@@ -44,7 +44,6 @@ cat >"$work/hook" <<-'EOF2'
 	sed 's/^deb /deb-src /' "$list.d/backports.list" >"$list.d/source.list"
 	test -s "$list.d/source.list"
 	cp "$work/apt.conf" "$1/etc/apt/apt.conf.d/90ferrotrace"
-	chroot "$1" dpkg --add-architecture "$other"
 	chroot "$1" apt-get update
 	: >>"$1/etc/hosts"
 	rm -f "$1/etc/resolv.conf"
@@ -69,7 +68,7 @@ bootstrap() {
 	{
 		# shellcheck disable=SC2086 # nothing, or sudo
 		TMPDIR=/var/tmp ${sudo:+sudo --preserve-env} mmdebstrap --mode=$mode --variant=minbase \
-			--architectures="$arch" --include="$packages" --aptopt="$work/apt.conf" \
+			--architectures="$arch,$other" --include="$packages" --aptopt="$work/apt.conf" \
 			--dpkgopt='path-exclude=/usr/share/doc/*' \
 			--dpkgopt='path-exclude=/usr/share/man/*' \
 			--dpkgopt='path-exclude=/usr/share/locale/*' \

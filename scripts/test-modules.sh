@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: test-modules.sh cases|clients|lockdown ARCH KERNEL-DIRECTORY OUTPUT DIRECTORY
 #
-# Makes the modules that tests want besides OUTPUT/ferrotrace.ko. For lockdown that is signed.ko,
+# Makes what tests want in the guest besides OUTPUT/ferrotrace.ko. For lockdown that is signed.ko,
 # with the signature of a kernel that was built here; else ktrace_test.ko, the module of
-# tests/module/, and for cases those that must be refused, and the kernel's own tests of ftrace. Run in
-# the build environment.
+# tests/module/, for cases those that must be refused, and the kernel's own tests of ftrace, and for
+# clients the plugin of libtraceevent. Run in the build environment.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -27,5 +27,9 @@ esac
 if [ "$cases" = cases ]; then
 	"$top/scripts/broken-modules.py" "$good" "$out/generated/fingerprints.rs" "$dir"
 	cp -r "$(readlink -f "$kernel/tree/source")/tools/testing/selftests/ftrace" "$dir/selftests"
+fi
+if [ "$cases" = clients ]; then
+	ARCH=$arch "$top/scripts/tools.sh"
+	cp "$top/build/tools-$arch/plugin_ferrotrace.so" "$dir/"
 fi
 rm "$good"

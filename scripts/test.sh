@@ -20,6 +20,7 @@ done
 
 if [ -z "${T:-}" ]; then
 	part "$top/scripts/host-test.sh"
+	[ "$KERNEL" = debug ] || part "$top/scripts/tools-test.sh"
 	# Of the kernel it only wants that it boots, and a slow one teaches nothing more.
 	[ "$KERNEL" = debug ] || part "$top/scripts/selftest.sh"
 	# Nor does the code that its checkers add.

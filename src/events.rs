@@ -11,6 +11,7 @@
 use crate::{
     fgraph::CallTimes,
     ktrace::{
+        compact::pack::Head,
         event::{
             field::{
                 Address,
@@ -292,17 +293,20 @@ trace_event! {
 
     /// Calls in compact form ([`crate::ktrace::compact`]): what stands before them. Written by the
     /// tracer, not to be turned on.
-    pub(crate) event funcgraph_pack(start: u8, repeats: u8, taken: u8, serial: u32, mult: u32);
+    pub(crate) event funcgraph_pack(head: &Head);
 
     written by hand;
 
     record {
-        start: u8 = start,
-        repeats: u8 = repeats,
-        taken: u8 = taken,
-        serial: u32 = serial,
-        mult: u32 = mult,
+        start: u8 = head.start,
+        repeats: u8 = head.repeats,
+        taken: u8 = head.taken,
+        site_shift: u8 = head.site_shift,
+        serial: u32 = head.serial,
+        mult: u32 = head.mult,
+        text: u32 = head.text,
     }
 
-    print "start={} repeats={} taken={} serial={} mult={}", start, repeats, taken, serial, mult;
+    print "start={} repeats={} taken={} site_shift={} serial={} mult={} text={}",
+        start, repeats, taken, site_shift, serial, mult, text;
 }

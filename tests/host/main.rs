@@ -2,8 +2,8 @@
 
 //! Tests on the host of what needs no kernel: the policy (`src/filter/`, `src/limits.rs`,
 //! `src/profile/spread.rs`, `src/sched/stamp.rs`), the words of compact records
-//! (`src/ktrace/compact/word.rs`), and the text of trace events (`src/ktrace/event/`). `run` builds and runs
-//! them.
+//! (`src/ktrace/compact/word.rs`) and who reads them (`tools/traceevent/`), and the text of trace events
+//! (`src/ktrace/event/`). `run` builds and runs them.
 
 // Not all of what follows is needed here.
 #[allow(dead_code)]
@@ -68,6 +68,7 @@ mod ids;
 mod input;
 mod list;
 mod pack_words;
+mod plugin;
 mod random;
 mod spread;
 mod stamp;

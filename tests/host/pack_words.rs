@@ -6,11 +6,15 @@ use crate::random::Random;
 use crate::words::*;
 
 const BASE: usize = 0xffff_ffff_8100_0000;
+const TEXT: Text = Text {
+    base: BASE,
+    site_shift: SITE_SHIFT,
+};
 /// A count of the counter is 2 ns.
 const MULT: u32 = 2 << MULT_SHIFT;
 
 fn read(words: &[u64]) -> Vec<Said> {
-    Words::new(words, BASE, 1000, MULT, (0x14, 0x21)).collect()
+    Words::new(words, TEXT, 1000, MULT, (0x14, 0x21)).collect()
 }
 
 fn function(ip: usize, parent_ip: usize, delta: u64) -> u64 {

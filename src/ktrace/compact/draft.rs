@@ -6,6 +6,7 @@ use core::mem::size_of;
 
 use super::{
     pack::{
+        text,
         Known,
         Local,
         KNOWN, //
@@ -16,10 +17,7 @@ use super::{
         NAMED_WORDS, //
     },
 };
-use crate::ktrace::{
-    records::Context,
-    symbols::Data, //
-};
+use crate::ktrace::records::Context;
 
 /// Words that are to be added to a pack.
 pub(super) struct Draft {
@@ -72,10 +70,6 @@ fn place_of([address, other]: [usize; 2]) -> usize {
     (address << 1 ^ other << UNIT) >> UNIT
 }
 
-fn text() -> usize {
-    Data::Text.address()
-}
-
 impl Local {
     /// In which word of the pack these stand, as half a word.
     #[inline]
@@ -93,7 +87,7 @@ impl Local {
         place: word::Place,
         address: usize,
     ) -> Option<u64> {
-        if let Some(near) = place.near(text(), address) {
+        if let Some(near) = place.near(text().base, address) {
             return Some(near);
         }
         if let Some(known) = self.find([address, NO_SITE]) {
@@ -169,7 +163,7 @@ impl Local {
         if context.packed != self.packed || context.pid != self.pid {
             return None;
         }
-        let func = word::FUNC.near(text(), call.func)?;
+        let func = word::FUNC.near(text().base, call.func)?;
         word::call(item, func, now.checked_sub(self.time)?)
     }
 

@@ -21,6 +21,7 @@ use kernel::{
 
 use super::{
     pack::{
+        text,
         Head,
         FIRST_WORD, //
     },
@@ -39,8 +40,7 @@ use crate::ktrace::{
         self,
         GraphEntry,
         GraphReturn, //
-    },
-    symbols::Data, //
+    }, //
 };
 
 // Some structs behind these pointers have no members in some configurations.
@@ -88,10 +88,9 @@ pub struct Ahead {
 
 impl Ahead {
     fn new(said: &Said, next: &Said) -> Self {
-        let ret = match (said.item, next.item) {
-            (Item::Begin(begin), Item::Return(call)) => {
-                let same = begin.func == call.func && begin.depth == call.depth;
-                same.then(|| return_of(next, &call, true))
+        let ret = match next.item {
+            Item::Return(call) if said.item.is_ended_by(&next.item) => {
+                Some(return_of(next, &call, true))
             }
             _ => None,
         };
@@ -206,7 +205,7 @@ impl Pack {
     fn items(&self) -> Words<'_> {
         Words::new(
             &self.words,
-            Data::Text.address(),
+            text(),
             self.ts,
             self.mult,
             (self.header.flags, self.header.preempt_count),

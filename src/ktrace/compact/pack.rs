@@ -70,7 +70,9 @@ use super::{
     draft::Draft,
     word::{
         Item,
-        MAX_WORDS, //
+        Text,
+        MAX_WORDS,
+        SITE_SHIFT, //
     },
 };
 use crate::ktrace::{
@@ -81,6 +83,7 @@ use crate::ktrace::{
         NotWritten,
         Reservation, //
     },
+    symbols::Data,
     trace_array::TraceArray, //
 };
 
@@ -109,12 +112,23 @@ pub struct Head {
     pub repeats: u8,
     /// How many of its items were taken out by a reader that left the others there.
     pub taken: u8,
-    /// So that what follows is aligned.
-    pub unused: u8,
+    /// [`Text::site_shift`].
+    pub site_shift: u8,
     /// Counts the packs of a CPU.
     pub serial: u32,
     /// How many ns a unit of its times is, times 2^22.
     pub mult: u32,
+    /// Bits 16 to 47 of [`Text::base`]; those above are 1, those below 0.
+    pub text: u32,
+}
+
+/// The text of this kernel.
+#[inline(always)]
+pub(super) fn text() -> Text {
+    Text {
+        base: Data::Text.address() & !0xffff,
+        site_shift: SITE_SHIFT,
+    }
 }
 
 /// Where the first word may lie at the earliest.
@@ -490,9 +504,10 @@ impl Local {
                 start: start as u8,
                 repeats,
                 taken: 0,
-                unused: 0,
+                site_shift: SITE_SHIFT as u8,
                 serial: self.serial,
                 mult: at.clock.mult,
+                text: (text().base >> 16) as u32,
             });
             self.words = entry.add(start).cast();
             self.words.write_bytes(0, capacity);

@@ -46,6 +46,18 @@ pub enum Item {
     Return(Call),
 }
 
+impl Item {
+    /// Whether it is the beginning of a call, and that its return.
+    pub fn is_ended_by(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Begin(begin), Self::Return(ret)) => {
+                begin.func == ret.func && begin.depth == ret.depth
+            }
+            _ => false,
+        }
+    }
+}
+
 /// A call in the call graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Call {
@@ -94,10 +106,23 @@ pub struct Place {
 /// Of a function.
 pub const FUNC: Place = Place { bits: 23, shift: 2 };
 /// Of an instruction.
-pub const SITE: Place = Place {
-    bits: 25,
-    shift: if cfg!(target_arch = "aarch64") { 2 } else { 0 },
-};
+pub const SITE: Place = site(SITE_SHIFT);
+
+/// How many bits of an instruction's address are 0, on the architecture that this is built for.
+pub const SITE_SHIFT: u32 = if cfg!(target_arch = "aarch64") { 2 } else { 0 };
+
+const fn site(shift: u32) -> Place {
+    Place { bits: 25, shift }
+}
+
+/// What addresses of the kernel that made a pack are told by.
+#[derive(Clone, Copy)]
+pub struct Text {
+    /// Where it begins, more or less.
+    pub base: usize,
+    /// Its [`SITE_SHIFT`].
+    pub site_shift: u32,
+}
 
 impl Place {
     const fn first_index(self) -> u64 {
@@ -223,7 +248,7 @@ pub fn call(item: &Item, func: u64, delta: u64) -> Option<u64> {
 /// Reads a pack.
 pub struct Words<'a> {
     words: &'a [u64],
-    base: usize,
+    text: Text,
     at: usize,
     /// The second half of a word comes next.
     second: bool,
@@ -250,18 +275,17 @@ pub struct Said {
 
 impl<'a> Words<'a> {
     /// The words of a pack that was begun at `time`, in ns, in the context that its record tells. A
-    /// count takes `mult` ns, divided by 2 to [`MULT_SHIFT`]. `base` is the beginning of the
-    /// kernel's text.
+    /// count takes `mult` ns, divided by 2 to [`MULT_SHIFT`].
     pub fn new(
         words: &'a [u64],
-        base: usize,
+        text: Text,
         time: u64,
         mult: u32,
         (flags, preempt_count): (u8, u8),
     ) -> Self {
         Self {
             words,
-            base,
+            text,
             at: 0,
             second: false,
             start: time,
@@ -282,9 +306,10 @@ impl<'a> Words<'a> {
     }
 
     fn functions(&self, word: u64) -> Option<Item> {
+        let Text { base, site_shift } = self.text;
         Some(Item::Function {
-            ip: FUNC.address(self.base, field(word, 39, 23), self.words)?,
-            parent_ip: SITE.address(self.base, field(word, 14, 25), self.words)?,
+            ip: FUNC.address(base, field(word, 39, 23), self.words)?,
+            parent_ip: site(site_shift).address(base, field(word, 14, 25), self.words)?,
         })
     }
 
@@ -304,7 +329,7 @@ impl<'a> Words<'a> {
         };
         self.counts = self.counts.wrapping_add(field(word, 0, delta_bits));
         let call = Call {
-            func: FUNC.address(self.base, field(word, 37, 23), self.words)?,
+            func: FUNC.address(self.text.base, field(word, 37, 23), self.words)?,
             depth: field(word, 31, 6) as i32,
             ns: field(word, delta_bits, TIME_BITS - delta_bits)
                 | core::mem::take(&mut self.long) << (TIME_BITS - delta_bits),

@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Usage: tools-test.sh
+#
+# Tests `make tools`: the plugin is where libtraceevent looks for it, or where it was asked for; it can be
+# loaded, and wants nothing of the machine but what every C library and every libtraceevent has. Closes
+# with one line, `N passed, N failed, N skipped`.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+# verdict NAME: one test, of a function test_NAME, which fails with its last command alone.
+verdict() {
+	name=$1
+	if "test_$name" >"$work/log" 2>&1; then
+		echo "ok tools/$name"
+		passed=$((passed + 1))
+	else
+		echo "not ok tools/$name"
+		sed 's/^/# /' "$work/log"
+		failed=$((failed + 1))
+	fi
+}
+
+# Not an installation in earnest: the caches stay where they are, the home is another one.
+test_at_home() {
+	XDG_CACHE_HOME=${cache%/ferrotrace} HOME=$work/home "$top/scripts/tools.sh" --install &&
+		test -e "$work/home/.local/lib/traceevent/plugins/plugin_ferrotrace.so"
+}
+
+test_elsewhere() {
+	PLUGINS=$work/plugins "$top/scripts/tools.sh" --install &&
+		test -e "$work/plugins/plugin_ferrotrace.so"
+}
+
+test_symbols() {
+	"$top/scripts/env.sh" objdump -T "$work/plugins/plugin_ferrotrace.so" >"$work/symbols" &&
+		grep ' tep_plugin_loader$' "$work/symbols" &&
+		grep ' tep_plugin_unloader$' "$work/symbols" || return 1
+	# Neither a version of a symbol, nor a name of anybody else.
+	! grep -e 'GLIBC_' -e 'GCC_' "$work/symbols" || return 1
+	! sed -n 's/.*\*UND\*.* //p' "$work/symbols" |
+		grep -v -e '^tep_' -e '^trace_seq_' -e '^mem[a-z]*$' -e '^bcmp$' -e '^strlen$' -e '^abort$' -e '^_'
+}
+
+test_other_arch() {
+	case $(uname -m) in
+	aarch64) other=x86_64 ;;
+	*) other=arm64 ;;
+	esac
+	if ARCH=$other PLUGINS=$work/other "$top/scripts/tools.sh" --install; then
+		return 1
+	fi
+	test ! -e "$work/other"
+}
+
+for name in at_home elsewhere symbols other_arch; do
+	verdict $name
+done
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Usage: [ARCH=...] [PLUGINS=DIRECTORY] [RUSTC=...] tools.sh [--install]
+#
+# Builds what runs beside the kernel: the plugin of libtraceevent with which trace-cmd, perf and KernelShark
+# read compact records. It ends up in build/tools-ARCH/; --install puts it into
+# ~/.local/lib/traceevent/plugins, where all of them look, or into PLUGINS.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+case $(uname -m) in
+aarch64) native=arm64 ;;
+*) native=x86_64 ;;
+esac
+arch=${ARCH:-$native}
+out=$top/build/tools-$arch
+plugin=$out/plugin_ferrotrace.so
+
+case $arch in
+x86_64) target=x86_64-unknown-linux-gnu ;;
+arm64) target=aarch64-unknown-linux-gnu ;;
+*) die "ARCH=$arch: neither x86_64 nor arm64" ;;
+esac
+
+# Without the standard library, so that it needs no C library newer than the machine's.
+build() {
+	mkdir -p "$out"
+	"$top/scripts/env.sh" bindgen --use-core --no-layout-tests --no-doc-comments --formatter=none \
+		--allowlist-function 'tep_(register|unregister)_event_handler|tep_find_(event_by_name|any_field)' \
+		--allowlist-function 'tep_(find_function|read_number|test_flag|print_event)|trace_seq_printf' \
+		--allowlist-var 'TEP_PRINT_.*' --output "$out/traceevent.rs" \
+		/usr/include/traceevent/event-parse.h -- -I/usr/include/traceevent
+	"$top/scripts/env.sh" env TRACEEVENT_BINDINGS="$out/traceevent.rs" "${RUSTC:-rustc}" --edition 2021 --target $target \
+		-C linker="$(echo "$target" | sed 's/-unknown//')-gcc" -C opt-level=2 -C panic=abort -C strip=symbols \
+		-D warnings --crate-type cdylib --crate-name plugin_ferrotrace -o "$plugin" \
+		"$top/tools/traceevent/plugin.rs"
+}
+
+install() {
+	plugins=${PLUGINS:-$home/.local/lib/traceevent/plugins}
+	mkdir -p "$plugins"
+	cp "$plugin" "$plugins/"
+	echo "${plugin##*/} is in $plugins"
+}
+
+build
+if [ "${1-}" = --install ]; then
+	[ "$arch" = $native ] || die "for $arch, which this machine is not: it is in $out"
+	install
+fi

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the plugin of libtraceevent makes of a pack in a file: which items are shown, and how.
+
+use core::fmt::{
+    self,
+    Write, //
+};
+
+#[path = "../../tools/traceevent/pack.rs"]
+mod pack;
+#[path = "../../tools/traceevent/text.rs"]
+mod text;
+
+use crate::words as word;
+use pack::{
+    lines,
+    Last,
+    Layout,
+    Line,
+    Numbers,
+    Pack, //
+};
+use word::{
+    Call,
+    Item,
+    Said,
+    FUNC,
+    SITE, //
+};
+
+const BASE: usize = 0xffff_ffff_8100_0000;
+
+const LAYOUT: Layout = Layout {
+    flags: 2,
+    preempt_count: 3,
+    start: 8,
+    repeats: 9,
+    taken: 10,
+    site_shift: 11,
+    serial: 12,
+    mult: 16,
+    text: 20,
+};
+
+/// Of the byte order that this machine does not have.
+struct Swapped;
+
+impl Numbers for Swapped {
+    fn u32(&self, bytes: [u8; 4]) -> u32 {
+        u32::from_ne_bytes(bytes).swap_bytes()
+    }
+
+    fn u64(&self, bytes: [u8; 8]) -> u64 {
+        u64::from_ne_bytes(bytes).swap_bytes()
+    }
+}
+
+/// A pack with these words, `repeats` and `taken`.
+fn bytes(serial: u32, (repeats, taken): (u8, u8), words: &[u64]) -> Vec<u8> {
+    let mut bytes = vec![0, 0, 0x14, 0x21, 0, 0, 0, 0, 24, repeats, taken, 2];
+    for number in [serial, 2 << word::MULT_SHIFT, (BASE >> 16) as u32] {
+        bytes.extend(number.swap_bytes().to_ne_bytes());
+    }
+    for word in words {
+        bytes.extend(word.swap_bytes().to_ne_bytes());
+    }
+    bytes
+}
+
+fn pack(bytes: &[u8]) -> Option<Pack> {
+    Pack::new(bytes, &LAYOUT, &Swapped)
+}
+
+/// A function's word, for places that are told by multiples of four bytes.
+fn function(offset: usize, site: u64) -> u64 {
+    word::function(FUNC.near(BASE, BASE + offset).unwrap(), site, 1).unwrap()
+}
+
+#[test]
+fn a_pack() {
+    let bytes = bytes(7, (0, 0), &[function(0x40, 0x100), 0, 0]);
+    let said = Said {
+        item: Item::Function {
+            ip: BASE + 0x40,
+            parent_ip: BASE + 0x400,
+        },
+        time: 1002,
+        flags: 0x14,
+        preempt_count: 0x21,
+    };
+    assert!(pack(&bytes).unwrap().items(1000).eq([said]));
+}
+
+#[test]
+fn what_is_cut_off() {
+    let bytes = bytes(7, (0, 0), &[function(0x40, 0x100), function(0x44, 0x100)]);
+    for len in 0..=bytes.len() {
+        let nr = pack(&bytes[..len]).map(|pack| pack.items(0).count());
+        let whole = (len >= 24).then(|| (len - 24) / 8);
+        assert_eq!(nr, whole, "of {len} bytes");
+    }
+    // Words that begin behind the end.
+    let mut bytes = bytes;
+    bytes[LAYOUT.start] = 255;
+    assert!(pack(&bytes).is_none());
+}
+
+#[test]
+fn what_was_shown_before() {
+    let last = Last::new();
+    let mut serial = 9;
+    let mut skip = |cpu, next, repeats, taken, nr| {
+        serial = if next { serial + 1 } else { serial + 2 };
+        let pack = pack(&bytes(serial, (repeats, taken), &[0])).unwrap();
+        last.skip(cpu, &pack, nr)
+    };
+    assert_eq!(skip(1, true, 0, 0, 5), 0);
+    // Its first item is the fifth of the one before, which was there.
+    assert_eq!(skip(1, true, 5, 0, 3), 1);
+    // It was not.
+    assert_eq!(skip(1, true, 4, 0, 3), 0);
+    // Not the pack before, or not of this CPU.
+    assert_eq!(skip(1, false, 1, 0, 3), 0);
+    assert_eq!(skip(2, true, 1, 0, 3), 0);
+    // A reader took some of them out.
+    assert_eq!(skip(2, true, 0, 2, 4), 2);
+    assert_eq!(skip(2, true, 4, 2, 4), 2);
+    // CPUs that nobody has.
+    assert_eq!(skip(1 << 20, true, 0, 1, 4), 1);
+}
+
+struct Table;
+
+impl text::Names for Table {
+    fn write_name(&self, out: &mut dyn Write, address: usize) -> fmt::Result {
+        write!(out, "f{}", address - BASE)
+    }
+}
+
+fn call(func: usize, depth: i32, ns: u64) -> Call {
+    Call {
+        func: BASE + func,
+        depth,
+        ns,
+    }
+}
+
+fn texts(items: &[Item]) -> Vec<String> {
+    let said = |&item| Said {
+        item,
+        time: 0,
+        flags: 0,
+        preempt_count: 0,
+    };
+    let text = |line: Line| {
+        let mut out = String::new();
+        text::write_line(&mut out, &Table, &line).unwrap();
+        out
+    };
+    lines(items.iter().map(said)).map(text).collect()
+}
+
+#[test]
+fn functions() {
+    let item = Item::Function {
+        ip: BASE + 4,
+        parent_ip: BASE + 8,
+    };
+    assert_eq!(texts(&[item]), ["f4 <-- f8"]);
+}
+
+#[test]
+fn calls() {
+    let shown = texts(&[
+        Item::Begin(call(4, 0, 10)),
+        Item::Leaf(call(8, 1, 1234)),
+        Item::Begin(call(12, 1, 10)),
+        Item::Return(call(12, 1, 12_345)),
+        Item::Return(call(4, 0, 123_456)),
+        Item::Begin(call(4, 0, 10)),
+    ]);
+    assert_eq!(
+        shown,
+        [
+            "             |  f4() {",
+            "  1.234 us   |    f8();",
+            "+ 12.345 us  |    f12();",
+            "! 123.456 us |  }",
+            "             |  f4() {",
+        ]
+    );
+}
+
+#[test]
+fn durations() {
+    let shown = |ns| {
+        let mut shown = texts(&[Item::Leaf(call(0, 0, ns))]);
+        shown.remove(0)
+    };
+    assert_eq!(shown(0), "  0.000 us   |  f0();");
+    assert_eq!(shown(10_000), "  10.000 us  |  f0();");
+    assert_eq!(shown(1_234_567), "# 1234.567 us |  f0();");
+    assert_eq!(shown(12_345_678), "* 12345.67 us |  f0();");
+    assert_eq!(shown(123_456_789), "@ 123456.7 us |  f0();");
+    assert_eq!(shown(1_234_567_890), "$ 1234567 us |  f0();");
+    assert_eq!(shown(123_456_789_012), "$ 123456789 us |  f0();");
+}

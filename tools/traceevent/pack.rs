@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A pack as it stands in a file: its head, its words, and which of its items are new.
+
+use core::sync::atomic::{
+    AtomicU64,
+    Ordering::Relaxed, //
+};
+
+use super::word::{
+    Said,
+    Text,
+    Words,
+    MAX_WORDS, //
+};
+
+/// Where the fields of a pack's head lie, as the file's description of the event tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    pub start: usize,
+    pub repeats: usize,
+    pub taken: usize,
+    pub site_shift: usize,
+    pub serial: usize,
+    pub mult: usize,
+    pub text: usize,
+    /// Flags of the context, and how deep preemption and migration were disabled.
+    pub flags: usize,
+    pub preempt_count: usize,
+}
+
+/// Reads numbers of the file's byte order.
+pub trait Numbers {
+    fn u32(&self, bytes: [u8; 4]) -> u32;
+    fn u64(&self, bytes: [u8; 8]) -> u64;
+}
+
+/// A pack.
+pub struct Pack {
+    words: [u64; MAX_WORDS],
+    text: Text,
+    mult: u32,
+    context: (u8, u8),
+    serial: u32,
+    repeats: usize,
+    taken: usize,
+}
+
+impl Pack {
+    /// Reads one; `None` if that is no pack.
+    pub fn new(bytes: &[u8], layout: &Layout, numbers: &impl Numbers) -> Option<Self> {
+        let byte = |at: usize| bytes.get(at).copied();
+        let u32_at = |at: usize| Some(numbers.u32(*bytes.get(at..)?.first_chunk()?));
+        let start = usize::from(byte(layout.start)?);
+        let mut words = [0; MAX_WORDS];
+        for (word, bytes) in words.iter_mut().zip(bytes.get(start..)?.chunks_exact(8)) {
+            *word = numbers.u64(*bytes.first_chunk()?);
+        }
+        let base = 0xffff << 48 | u64::from(u32_at(layout.text)?) << 16;
+        Some(Self {
+            words,
+            text: Text {
+                base: usize::try_from(base).ok()?,
+                site_shift: u32::from(byte(layout.site_shift)?) & 3,
+            },
+            mult: u32_at(layout.mult)?,
+            context: (byte(layout.flags)?, byte(layout.preempt_count)?),
+            serial: u32_at(layout.serial)?,
+            repeats: usize::from(byte(layout.repeats)?),
+            taken: usize::from(byte(layout.taken)?),
+        })
+    }
+
+    /// All that it says; it was begun at `time`, in ns.
+    pub fn items(&self, time: u64) -> Words<'_> {
+        Words::new(&self.words, self.text, time, self.mult, self.context)
+    }
+}
+
+/// CPUs that are told apart.
+const CPUS: usize = 4096;
+
+/// The packs that were read last, one of each CPU: what the next one may have an item of.
+pub struct Last([AtomicU64; CPUS]);
+
+impl Last {
+    /// None was read.
+    pub const fn new() -> Self {
+        Self([const { AtomicU64::new(0) }; CPUS])
+    }
+
+    /// How many items of a pack are not to be shown: those that somebody took out before it came into
+    /// the file, or one that was shown with the pack before.
+    pub fn skip(&self, cpu: usize, pack: &Pack, nr_items: usize) -> usize {
+        let Some(last) = self.0.get(cpu) else {
+            return pack.taken;
+        };
+        let now = u64::from(pack.serial) << 32 | nr_items as u64;
+        let last = last.swap(now, Relaxed);
+        let (serial, nr) = ((last >> 32) as u32, last as u32 as usize);
+        let is_next = serial.wrapping_add(1) == pack.serial;
+        let again = pack.repeats != 0 && is_next && nr >= pack.repeats;
+        pack.taken.max(usize::from(again))
+    }
+}
+
+/// What is shown on one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub said: Said,
+    /// The return of the call that it is the beginning of, if nothing came in between.
+    pub ret: Option<Said>,
+}
+
+/// The lines of items.
+pub fn lines(items: impl Iterator<Item = Said>) -> impl Iterator<Item = Line> {
+    let mut items = items.peekable();
+    core::iter::from_fn(move || {
+        let said = items.next()?;
+        let ret = items.next_if(|next| said.item.is_ended_by(&next.item));
+        Some(Line { said, ret })
+    })
+}
