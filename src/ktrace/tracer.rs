@@ -32,10 +32,13 @@ use kernel::{
 
 use super::{
     abi,
-    compact::expand::{
-        expand,
-        Place,
-        Shared, //
+    compact::{
+        expand::{
+            At,
+            Shared, //
+        },
+        file,
+        pipe, //
     },
     iter::{
         Line,
@@ -556,8 +559,8 @@ unsafe fn is_file(iter: *mut abi::trace_iterator) -> bool {
 /// What is kept for a reader.
 struct Readings<T: Tracer> {
     /// For each CPU that there may be.
-    cpus: KVec<(T::Reading, Place)>,
-    /// What lines of one pack share.
+    cpus: KVec<T::Reading>,
+    /// What is kept for packs.
     shared: Shared,
 }
 
@@ -571,9 +574,9 @@ unsafe fn give_readings<T: Tracer>(iter: *mut abi::trace_iterator) {
         let nr = kernel::cpu::nr_cpu_ids() as usize;
         let mut cpus = KVec::with_capacity(nr, GFP_KERNEL)?;
         for _ in 0..nr {
-            cpus.push((T::Reading::default(), Place::default()), GFP_KERNEL)?;
+            cpus.push(T::Reading::default(), GFP_KERNEL)?;
         }
-        let shared = Shared::kept();
+        let shared = Shared::kept()?;
         Ok(KBox::new(Readings { cpus, shared }, GFP_KERNEL)?)
     };
     let readings = fill().map_or(core::ptr::null_mut(), KBox::into_raw);
@@ -672,16 +675,15 @@ unsafe extern "C" fn print_header<T: Tracer>(file: *mut abi::seq_file) {
 pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
     let iter: *mut abi::trace_iterator = iter.cast();
     // SAFETY: By the precondition.
-    let (readings, cpu, is_pack) = unsafe {
+    let (readings, cpu) = unsafe {
         (
             (*iter).private.cast::<Readings<T>>(),
             (*iter).cpu.max(0) as usize,
-            u32::from((*(*iter).ent).type_) == T::pack_kind(),
         )
     };
-    if is_pack {
-        // SAFETY: As below; by the precondition at a pack. No reference is left while it runs.
-        return unsafe { print_pack::<T>(iter, readings, cpu) } as c_uint;
+    // SAFETY: As below.
+    if let Some(printed) = unsafe { print_packs::<T>(iter, readings) } {
+        return printed as c_uint;
     }
     // SAFETY: By the precondition: null, or what `give_readings()` has made. Only the one who reads
     // comes to it.
@@ -689,8 +691,7 @@ pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
         Some(readings) => {
             // SAFETY: By the precondition.
             let mut line = unsafe { Line::new(iter, readings.shared.ahead.as_mut()) };
-            let reading = readings.cpus.get_mut(cpu).map(|(reading, _)| reading);
-            T::print(&mut line, reading) as c_uint
+            T::print(&mut line, readings.cpus.get_mut(cpu)) as c_uint
         }
         None => {
             // SAFETY: By the precondition.
@@ -700,44 +701,52 @@ pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
     }
 }
 
+/// Prints what packs say, if the iterator is at one, or comes for more of one; `None` if the line is an
+/// ordinary one.
+///
 /// # Safety
 ///
 /// As for [`dispatch_print`]; `readings` must be null, or what `give_readings()` has made, with no
 /// reference to it.
-unsafe fn print_pack<T: Tracer>(
+unsafe fn print_packs<T: Tracer>(
     iter: *mut abi::trace_iterator,
     readings: *mut Readings<T>,
-    cpu: usize,
-) -> Printed {
+) -> Option<Printed> {
+    let kind = T::pack_kind();
+    // SAFETY: By the precondition, here and below; no reference is left while a line is printed.
+    let (is_pack, is_file) = unsafe { (At::new(iter).is_pack(kind), is_file(iter)) };
     if readings.is_null() {
+        if !is_pack {
+            return None;
+        }
+        // There was no memory to show what is in it: what stands before it is shown.
+        if is_file {
+            return Some(Printed::Unhandled);
+        }
         // Nothing is kept from one line to the next, but lines have to know of what follows.
         let mut none = Readings::<T> {
             cpus: KVec::new(),
-            shared: Shared::default(),
+            shared: Shared::passing(),
         };
-        let mut place = Place::default();
         let none = &raw mut none;
-        // SAFETY: By the precondition; the member is the tracer's own, and as it was in the end.
-        return unsafe {
+        // SAFETY: As above; the member is the tracer's own, and as it was in the end.
+        return Some(unsafe {
             (*iter).private = none.cast();
-            let shared = addr_of_mut!((*none).shared);
-            let printed = expand(iter, is_file(iter), &mut place, shared);
+            let printed = pipe::print(iter, addr_of_mut!((*none).shared), kind);
             (*iter).private = core::ptr::null_mut();
             printed
-        };
+        });
     }
-    // SAFETY: By the precondition. The place is copied, so that each line that is printed meanwhile
-    // finds nobody with a reference.
+    // SAFETY: As above.
     unsafe {
-        let place = |readings: &mut Readings<T>| readings.cpus.get_mut(cpu).map(|of| &raw mut of.1);
-        let Some(place) = place(&mut *readings) else {
-            return Printed::Done;
-        };
-        let mut copy = place.read();
         let shared = addr_of_mut!((*readings).shared);
-        let printed = expand(iter, is_file(iter), &mut copy, shared);
-        place.write(copy);
-        printed
+        match ((*shared).is_chosen(), is_file) {
+            (true, _) => None,
+            (false, true) => {
+                ((*shared).resumes(iter) || is_pack).then(|| file::print(iter, shared, kind))
+            }
+            (false, false) => is_pack.then(|| pipe::print(iter, shared, kind)),
+        }
     }
 }
 

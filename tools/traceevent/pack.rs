@@ -8,6 +8,7 @@ use core::sync::atomic::{
 };
 
 use super::word::{
+    Reader,
     Said,
     Text,
     Words,
@@ -73,7 +74,10 @@ impl Pack {
 
     /// All that it says; it was begun at `time`, in ns.
     pub fn items(&self, time: u64) -> Words<'_> {
-        Words::new(&self.words, self.text, time, self.mult, self.context)
+        Words::new(
+            &self.words,
+            Reader::new(self.text, time, self.mult, self.context),
+        )
     }
 }
 

@@ -2,9 +2,10 @@
 
 //! Shows packs as if each item had a record of its own: makes that record, and has it printed.
 //!
-//! A `trace` file has one go at each record, so all lines of a pack are printed at once, into a larger
-//! buffer if they don't fit. Whatever takes records out of the ring buffer gets one line, and is told to
-//! come again, until there is nothing left of the pack.
+//! The kernel's readers take the record next that is the earliest of all CPUs. Of a pack they see the time
+//! of its first item, and what another CPU did before the last has to come in between: [`mod@super::file`] and
+//! [`super::pipe`] see to that, for readers that leave what they read in the ring buffer, and for those
+//! that take it out.
 
 use core::{
     mem::size_of,
@@ -28,8 +29,8 @@ use super::{
     word::{
         Call,
         Item,
+        Reader,
         Said,
-        Words,
         MAX_WORDS, //
     },
 };
@@ -40,7 +41,7 @@ use crate::ktrace::{
         self,
         GraphEntry,
         GraphReturn, //
-    }, //
+    },
 };
 
 // Some structs behind these pointers have no members in some configurations.
@@ -49,20 +50,20 @@ extern "C" {
     fn ktrace_call_print_trace_line(iter: *mut abi::trace_iterator) -> abi::print_line_t;
 }
 
-/// What a reader remembers of the pack of a CPU that it was at last. How far it has come stands in
-/// the pack itself ([`Head::taken`]), for the next reader.
+/// What a reader remembers of the pack of a CPU that it was at last. How far one that takes records out
+/// has come stands in the pack itself ([`Head::taken`]), for the next reader.
 #[derive(Clone, Copy, Default)]
-pub struct Place {
+pub(super) struct Place {
     serial: u32,
     /// Items that were printed, and how many that had been one time before.
-    done: usize,
+    pub(super) done: usize,
     before: usize,
 }
 
 impl Place {
     /// How many items of a pack are not to be printed (any more). What was printed last does not
     /// count if it was given up.
-    fn begin(&mut self, pack: &Pack, given_up: bool) -> usize {
+    pub(super) fn begin(&mut self, pack: &Pack, given_up: bool) -> usize {
         let first = if self.serial == pack.serial && given_up {
             self.before
         } else {
@@ -98,56 +99,103 @@ impl Ahead {
     }
 }
 
-/// Room for all lines of a pack, in bytes.
-const LARGE: usize = 1 << 17;
-
 /// What is kept for a reader.
-#[derive(Default)]
 pub struct Shared {
     /// While an item is printed that is not the last of its pack.
     pub ahead: Option<Ahead>,
-    /// Whether this stays as long as the reader.
-    stays: bool,
-    /// Room for more text than an iterator has; none until it is needed.
-    large: KVVec<u8>,
+    /// While a line is printed that was chosen here.
+    pub(super) is_chosen: bool,
+    /// For each CPU that there may be; none if this is not kept.
+    pub(super) sources: KVVec<Source>,
+    /// How many of them have a pack that is open.
+    pub(super) nr_open: usize,
+    /// What the iterator's `idx` is when it comes again for the rest of what is open.
+    pub(super) resume: c_long,
+    /// The line of another CPU that was printed last, in case that it is given up.
+    pub(super) last: KVVec<u8>,
+}
+
+/// What is known of a CPU.
+#[derive(Default)]
+pub(super) struct Source {
+    pub(super) place: Place,
+    /// The pack that a file is in the middle of.
+    pub(super) open: Option<Cursor>,
 }
 
 impl Shared {
-    /// For a reader that it is kept for until it is done.
-    pub fn kept() -> Self {
+    /// For a reader that it is not kept for.
+    pub const fn passing() -> Self {
         Self {
-            stays: true,
-            ..Self::default()
+            ahead: None,
+            is_chosen: false,
+            sources: KVVec::new(),
+            nr_open: 0,
+            resume: 0,
+            last: KVVec::new(),
         }
     }
 
-    /// Gives an iterator more room for text, until the text is taken. True if it has got some. May
-    /// sleep.
+    /// For a reader that it is kept for until it is done. May sleep.
     ///
-    /// # Safety
+    /// # Errors
     ///
-    /// `iter` must be that of an open file, which goes before this does if it [`stays`](Self::stays).
-    unsafe fn enlarge(&mut self, iter: *mut abi::trace_iterator) -> bool {
-        if !self.stays {
-            return false;
+    /// `ENOMEM`.
+    pub fn kept() -> Result<Self> {
+        let nr = kernel::cpu::nr_cpu_ids() as usize;
+        let mut sources = KVVec::with_capacity(nr, GFP_KERNEL)?;
+        for _ in 0..nr {
+            sources.push(Source::default(), GFP_KERNEL)?;
         }
-        if self.large.is_empty() && self.large.resize(LARGE, 0, GFP_KERNEL).is_err() {
-            return false;
+        Ok(Self {
+            sources,
+            ..Self::passing()
+        })
+    }
+
+    /// Whether a line is being printed that was chosen here.
+    pub fn is_chosen(&self) -> bool {
+        self.is_chosen
+    }
+}
+
+/// A pack that is read, and its next item.
+pub(super) struct Cursor {
+    pub(super) pack: Pack,
+    reader: Reader,
+    pub(super) next: Option<Said>,
+    /// Records of its CPU that were lost before it, which is to be said yet.
+    pub(super) lost: c_ulong,
+}
+
+impl Cursor {
+    /// At an item of that number.
+    pub(super) fn new(pack: Pack, first: usize, lost: c_ulong) -> Self {
+        let mut cursor = Self {
+            reader: pack.reader(),
+            next: None,
+            pack,
+            lost,
+        };
+        for _ in 0..=first {
+            cursor.step();
         }
-        // SAFETY: By the precondition. The kernel goes back to the iterator's own room as soon as
-        // the text is taken (`trace_seq_init()`).
-        unsafe {
-            let seq = addr_of_mut!((*iter).seq.seq);
-            let room = self.large.as_mut_ptr();
-            if (*seq).buffer.cast::<u8>() == room {
-                return false;
-            }
-            let len = (*seq).len.min((*seq).size);
-            core::ptr::copy_nonoverlapping((*seq).buffer.cast::<u8>(), room, len);
-            (*seq).buffer = room.cast();
-            (*seq).size = LARGE;
-        }
-        true
+        cursor
+    }
+
+    fn step(&mut self) {
+        self.next = self.reader.next(&self.pack.words);
+    }
+
+    pub(super) fn advance(&mut self) {
+        self.lost = 0;
+        self.next = self.reader.next(&self.pack.words);
+    }
+
+    /// What comes after the next item.
+    pub(super) fn ahead(&self) -> Option<Ahead> {
+        let next = self.reader.clone().next(&self.pack.words)?;
+        Some(Ahead::new(&self.next?, &next))
     }
 }
 
@@ -156,10 +204,10 @@ impl Shared {
 struct Made([u8; 128]);
 
 /// A pack, copied out of the buffer.
-pub struct Pack {
+pub(super) struct Pack {
     words: [u64; MAX_WORDS],
     ts: u64,
-    header: abi::trace_entry,
+    pub(super) header: abi::trace_entry,
     repeats: usize,
     taken: usize,
     serial: u32,
@@ -170,7 +218,7 @@ impl Pack {
     /// # Safety
     ///
     /// `record` must be that of a pack, of `len` bytes.
-    unsafe fn copy(record: *const u8, len: usize, ts: u64) -> Option<Self> {
+    pub(super) unsafe fn copy(record: *const u8, len: usize, ts: u64) -> Option<Self> {
         if len < FIRST_WORD {
             return None;
         }
@@ -202,14 +250,9 @@ impl Pack {
         })
     }
 
-    fn items(&self) -> Words<'_> {
-        Words::new(
-            &self.words,
-            text(),
-            self.ts,
-            self.mult,
-            (self.header.flags, self.header.preempt_count),
-        )
+    fn reader(&self) -> Reader {
+        let context = (self.header.flags, self.header.preempt_count);
+        Reader::new(text(), self.ts, self.mult, context)
     }
 }
 
@@ -233,7 +276,7 @@ fn return_of(said: &Said, call: &Call, closes: bool) -> GraphReturn {
 
 impl Made {
     /// The record, and how long it is.
-    fn new(pack: &Pack, said: &Said) -> (Self, usize) {
+    fn new(pid: c_int, said: &Said) -> (Self, usize) {
         let mut made = Self([0; 128]);
         let place = made.0.as_mut_ptr();
         let header: *mut abi::trace_entry = place.cast();
@@ -262,7 +305,7 @@ impl Made {
             addr_of_mut!((*header).type_).write(kind as u16);
             addr_of_mut!((*header).flags).write(said.flags);
             addr_of_mut!((*header).preempt_count).write(said.preempt_count);
-            addr_of_mut!((*header).pid).write(pack.header.pid);
+            addr_of_mut!((*header).pid).write(pid);
             (made, len)
         }
     }
@@ -281,115 +324,48 @@ unsafe fn take_back(iter: *mut abi::trace_iterator, len: usize) {
     }
 }
 
+/// The text of an iterator.
+///
 /// # Safety
 ///
-/// `iter` must be valid.
-unsafe fn text_len(iter: *mut abi::trace_iterator) -> usize {
-    // SAFETY: By the precondition.
-    unsafe { addr_of!((*iter).seq.seq.len).read() }
+/// `iter` must be valid, and nothing be added to its text as long as this is used.
+pub(super) unsafe fn text_of<'a>(iter: *mut abi::trace_iterator) -> &'a [u8] {
+    // SAFETY: By the precondition: so much text is there.
+    unsafe {
+        let seq = addr_of!((*iter).seq.seq);
+        core::slice::from_raw_parts((*seq).buffer.cast::<u8>(), (*seq).len.min((*seq).size))
+    }
 }
 
 /// Takes the last line back, which says once more how many records were lost.
 ///
 /// # Safety
 ///
-/// As for [`text_len`].
-unsafe fn take_last_line_back(iter: *mut abi::trace_iterator) {
-    // SAFETY: By the precondition: so much text is there.
-    unsafe {
-        let len = text_len(iter);
-        let text = core::slice::from_raw_parts((*iter).seq.seq.buffer.cast::<u8>(), len);
-        let without_end = text.split_last().map_or(&[][..], |(_, rest)| rest);
-        let end = without_end.iter().rposition(|byte| *byte == b'\n');
-        take_back(iter, end.map_or(0, |end| end.wrapping_add(1)));
-    }
-}
-
-/// Prints the items of a pack.
-///
-/// # Safety
-///
-/// `iter` must be what the kernel passed to a tracer's `print_line`, at a pack. `shared` must be null,
-/// or to what is kept for the iterator, and nobody may have a reference to that.
-pub unsafe fn expand(
-    iter: *mut abi::trace_iterator,
-    is_file: bool,
-    place: &mut Place,
-    shared: *mut Shared,
-) -> Printed {
+/// `iter` must be valid.
+pub(super) unsafe fn take_last_line_back(iter: *mut abi::trace_iterator) {
     // SAFETY: By the precondition.
-    let at = unsafe { At::new(iter) };
+    let text = unsafe { text_of(iter) };
+    let without_end = text.split_last().map_or(&[][..], |(_, rest)| rest);
+    let end = without_end.iter().rposition(|byte| *byte == b'\n');
+    let len = end.map_or(0, |end| end.wrapping_add(1));
     // SAFETY: By the precondition.
-    let pack = unsafe { Pack::copy(at.entry.cast(), at.size.max(0) as usize, at.ts) };
-    let Some(pack) = pack else {
-        return Printed::Done;
-    };
-    // SAFETY: By the precondition. Of no use to whoever takes records out, and set anew with each
-    // `read()`, the position tells here that this very record was shown already, and that its text
-    // was given up (`tracing_fill_pipe_page()`): the kernel would have gone on to the next.
-    let given_up = !is_file && unsafe { (*iter).pos == (*iter).idx as i64 };
-    let first = place.begin(&pack, given_up);
-    if first != 0 && at.lost != 0 {
-        // SAFETY: By the precondition: the kernel has just said it, for the second time.
-        unsafe { take_last_line_back(iter) };
-    }
-    let mut printed = Printed::Done;
-    let mut is_left = false;
-    let mut items = pack.items().skip(first).peekable();
-    while let Some(said) = items.next() {
-        let ahead = items.peek().map(|next| Ahead::new(&said, next));
-        // SAFETY: By the precondition.
-        let one = unsafe { print_item(iter, &pack, &said, ahead, is_file, shared) };
-        let Some((one, taken)) = one else {
-            printed = Printed::Partial;
-            break;
-        };
-        place.done = place.done.wrapping_add(1);
-        if taken {
-            items.next();
-            place.done = place.done.wrapping_add(1);
-        }
-        printed = one;
-        // One at a time, so that no more is taken than was asked for.
-        if !is_file && items.peek().is_some() {
-            printed = Printed::Kept;
-            is_left = true;
-            break;
-        }
-    }
-    // SAFETY: By the precondition.
-    unsafe {
-        at.put_back(iter);
-        if !is_file {
-            (*iter).pos = (*iter).idx as i64;
-            // The record is where the ring buffer has it, on a page that is the reader's: only who
-            // prints the last item may have consumed it, to see what follows.
-            if is_left {
-                let head: *mut Head = at
-                    .entry
-                    .cast::<u8>()
-                    .add(size_of::<abi::trace_entry>())
-                    .cast();
-                addr_of_mut!((*head).taken).write(place.done as u8);
-            }
-        }
-    }
-    printed
+    unsafe { take_back(iter, len) };
 }
 
 /// What an iterator is at.
-struct At {
-    entry: *mut abi::trace_entry,
-    size: c_int,
-    ts: u64,
-    lost: c_ulong,
+pub(in crate::ktrace) struct At {
+    pub(super) entry: *mut abi::trace_entry,
+    pub(super) size: c_int,
+    pub(super) ts: u64,
+    pub(super) lost: c_ulong,
+    pub(super) cpu: c_int,
 }
 
 impl At {
     /// # Safety
     ///
     /// `iter` must be valid.
-    unsafe fn new(iter: *mut abi::trace_iterator) -> Self {
+    pub(in crate::ktrace) unsafe fn new(iter: *mut abi::trace_iterator) -> Self {
         // SAFETY: By the precondition.
         unsafe {
             Self {
@@ -397,68 +373,113 @@ impl At {
                 size: (*iter).ent_size,
                 ts: (*iter).ts,
                 lost: (*iter).lost_events,
+                cpu: (*iter).cpu,
             }
         }
     }
 
     /// # Safety
     ///
-    /// As above.
-    unsafe fn put_back(&self, iter: *mut abi::trace_iterator) {
+    /// As above, and the record must be there until the iterator leaves it.
+    pub(super) unsafe fn put(&self, iter: *mut abi::trace_iterator) {
         // SAFETY: By the precondition.
         unsafe {
             (*iter).ent = self.entry;
             (*iter).ent_size = self.size;
             (*iter).ts = self.ts;
             (*iter).lost_events = self.lost;
+            (*iter).cpu = self.cpu;
         }
+    }
+
+    /// Whether it is a pack.
+    ///
+    /// # Safety
+    ///
+    /// The record must be there.
+    pub(in crate::ktrace) unsafe fn is_pack(&self, kind: u32) -> bool {
+        // SAFETY: By the precondition.
+        u32::from(unsafe { (*self.entry).type_ }) == kind
+    }
+
+    /// The pack that it is.
+    ///
+    /// # Safety
+    ///
+    /// The record must be there, and a pack.
+    pub(super) unsafe fn pack(&self) -> Option<Pack> {
+        // SAFETY: By the precondition.
+        unsafe { Pack::copy(self.entry.cast(), self.size.max(0) as usize, self.ts) }
+    }
+
+    /// Where the head of the pack is that it is.
+    pub(super) fn head(&self) -> *mut Head {
+        self.entry
+            .cast::<u8>()
+            .wrapping_add(size_of::<abi::trace_entry>())
+            .cast()
     }
 }
 
-/// Prints an item: what becomes of its record, and whether the one after it was printed with it.
-/// `None` if there was no room.
+/// Prints a record, in the way of its kind. `None` if there was no room: nothing is printed then.
 ///
 /// # Safety
 ///
-/// As for [`expand`].
-unsafe fn print_item(
+/// `iter` must be what the kernel passed to a tracer's `print_line`, `at` a record that is there, and
+/// `shared` null, or to what is kept for the iterator, with no reference to it.
+pub(super) unsafe fn print_record(
     iter: *mut abi::trace_iterator,
-    pack: &Pack,
+    at: &At,
+    shared: *mut Shared,
+) -> Option<Printed> {
+    // SAFETY: By the precondition. What is shared is looked at while nobody else does: the line that is
+    // printed does so in between.
+    unsafe {
+        let before = text_of(iter).len();
+        at.put(iter);
+        (*shared).is_chosen = true;
+        let printed = ktrace_call_print_trace_line(iter);
+        (*shared).is_chosen = false;
+        let is_whole = (*iter).seq.full == 0;
+        let printed = match printed {
+            abi::print_line_t_TRACE_TYPE_PARTIAL_LINE => None,
+            abi::print_line_t_TRACE_TYPE_NO_CONSUME => Some(Printed::Kept),
+            _ => Some(Printed::Done),
+        };
+        if printed.is_none() || !is_whole {
+            take_back(iter, before);
+            return None;
+        }
+        printed
+    }
+}
+
+/// Prints an item of a task, on a CPU, before which so many records were lost: what becomes of its
+/// record, and whether the one after it was printed with it. `None` if there was no room.
+///
+/// # Safety
+///
+/// As for [`print_record`].
+pub(super) unsafe fn print_item(
+    iter: *mut abi::trace_iterator,
+    (pid, cpu, lost): (c_int, c_int, c_ulong),
     said: &Said,
-    mut ahead: Option<Ahead>,
-    is_file: bool,
+    ahead: Option<Ahead>,
     shared: *mut Shared,
 ) -> Option<(Printed, bool)> {
-    let (mut made, len) = Made::new(pack, said);
-    // SAFETY: By the precondition. The record is there until it is printed. What is shared is
-    // looked at while nobody else does: the line that is printed does so in between.
+    let (mut made, len) = Made::new(pid, said);
+    let at = At {
+        entry: made.0.as_mut_ptr().cast(),
+        size: len as c_int,
+        ts: said.time,
+        lost,
+        cpu,
+    };
+    // SAFETY: By the precondition; the record is there until it is printed.
     unsafe {
-        let before = text_len(iter);
-        loop {
-            (*iter).ent = made.0.as_mut_ptr().cast();
-            (*iter).ent_size = len as c_int;
-            (*iter).ts = said.time;
-            (*iter).lost_events = 0;
-            if let Some(shared) = shared.as_mut() {
-                shared.ahead = ahead.take();
-            }
-            let printed = ktrace_call_print_trace_line(iter);
-            let is_whole = (*iter).seq.full == 0;
-            let now = shared.as_mut().and_then(|shared| shared.ahead.take());
-            let printed = match printed {
-                abi::print_line_t_TRACE_TYPE_PARTIAL_LINE => None,
-                abi::print_line_t_TRACE_TYPE_NO_CONSUME => Some(Printed::Kept),
-                _ => Some(Printed::Done),
-            };
-            if let Some(printed) = printed.filter(|_| is_whole) {
-                return Some((printed, now.is_some_and(|ahead| ahead.taken)));
-            }
-            take_back(iter, before);
-            ahead = now;
-            let larger = is_file && shared.as_mut().is_some_and(|shared| shared.enlarge(iter));
-            if !larger {
-                return None;
-            }
-        }
+        (*shared).ahead = ahead;
+        let printed = print_record(iter, &at, shared);
+        let now = (*shared).ahead.take();
+        Some((printed?, now.is_some_and(|ahead| ahead.taken)))
     }
 }

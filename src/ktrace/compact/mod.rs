@@ -6,11 +6,14 @@
 //! * `draft` says which words an item becomes.
 //! * [`pack`] writes packs, and says how a record can grow after it was committed.
 //! * [`packer`] has the packs of a trace array, one on each CPU.
-//! * [`expand`] shows them as if each item had a record of its own.
+//! * [`expand`] shows them as if each item had a record of its own, [`mod@file`] to readers that leave what they
+//!   read where it is, [`pipe`] to those that take it out.
 
 mod counter;
 mod draft;
 pub mod expand;
+pub mod file;
 pub mod pack;
 pub mod packer;
+pub mod pipe;
 pub mod word;

@@ -245,9 +245,9 @@ pub fn call(item: &Item, func: u64, delta: u64) -> Option<u64> {
     ok.then_some(kind | func << 37 | depth << 31 | call.ns << delta_bits | delta)
 }
 
-/// Reads a pack.
-pub struct Words<'a> {
-    words: &'a [u64],
+/// How far a pack was read, and what is to be known of what stands before.
+#[derive(Clone, Copy)]
+pub struct Reader {
     text: Text,
     at: usize,
     /// The second half of a word comes next.
@@ -258,6 +258,12 @@ pub struct Words<'a> {
     context: u64,
     /// See [`long`].
     long: u64,
+}
+
+/// Reads a pack.
+pub struct Words<'a> {
+    words: &'a [u64],
+    reader: Reader,
 }
 
 /// What a pack says.
@@ -273,18 +279,11 @@ pub struct Said {
     pub preempt_count: u8,
 }
 
-impl<'a> Words<'a> {
-    /// The words of a pack that was begun at `time`, in ns, in the context that its record tells. A
-    /// count takes `mult` ns, divided by 2 to [`MULT_SHIFT`].
-    pub fn new(
-        words: &'a [u64],
-        text: Text,
-        time: u64,
-        mult: u32,
-        (flags, preempt_count): (u8, u8),
-    ) -> Self {
+impl Reader {
+    /// Of a pack that was begun at `time`, in ns, in the context that its record tells. A count takes
+    /// `mult` ns, divided by 2 to [`MULT_SHIFT`].
+    pub fn new(text: Text, time: u64, mult: u32, (flags, preempt_count): (u8, u8)) -> Self {
         Self {
-            words,
             text,
             at: 0,
             second: false,
@@ -301,35 +300,31 @@ impl<'a> Words<'a> {
         self.start.wrapping_add(ns)
     }
 
-    fn word(&self, index: usize) -> u64 {
-        self.words.get(index).copied().unwrap_or(0)
-    }
-
-    fn functions(&self, word: u64) -> Option<Item> {
+    fn functions(&self, words: &[u64], word: u64) -> Option<Item> {
         let Text { base, site_shift } = self.text;
         Some(Item::Function {
-            ip: FUNC.address(base, field(word, 39, 23), self.words)?,
-            parent_ip: site(site_shift).address(base, field(word, 14, 25), self.words)?,
+            ip: FUNC.address(base, field(word, 39, 23), words)?,
+            parent_ip: site(site_shift).address(base, field(word, 14, 25), words)?,
         })
     }
 
-    fn short(&mut self, half: u64) -> Option<Item> {
+    fn short(&mut self, words: &[u64], half: u64) -> Option<Item> {
         self.counts = self.counts.wrapping_add(field(half, 0, DELTA_BITS));
-        let word = self.word(field(half, DELTA_BITS, 6) as usize);
+        let word = word_at(words, field(half, DELTA_BITS, 6) as usize);
         match word & AGAIN {
-            FUNCTION => self.functions(word),
+            FUNCTION => self.functions(words, word),
             _ => None,
         }
     }
 
-    fn call(&mut self, word: u64) -> Option<Item> {
+    fn call(&mut self, words: &[u64], word: u64) -> Option<Item> {
         let delta_bits = match word & TOP {
             RETURN => DELTA_OF_RETURN,
             _ => DELTA_OF_CALL,
         };
         self.counts = self.counts.wrapping_add(field(word, 0, delta_bits));
         let call = Call {
-            func: FUNC.address(self.text.base, field(word, 37, 23), self.words)?,
+            func: FUNC.address(self.text.base, field(word, 37, 23), words)?,
             depth: field(word, 31, 6) as i32,
             ns: field(word, delta_bits, TIME_BITS - delta_bits)
                 | core::mem::take(&mut self.long) << (TIME_BITS - delta_bits),
@@ -343,12 +338,12 @@ impl<'a> Words<'a> {
     }
 
     /// The item of the next word or half of one, if that is one that tells of something.
-    fn step(&mut self) -> Option<Item> {
-        let word = self.word(self.at);
+    fn step(&mut self, words: &[u64]) -> Option<Item> {
+        let word = word_at(words, self.at);
         if self.second {
             self.second = false;
             self.at += 1;
-            return self.short(field(word, 0, SHORT_BITS));
+            return self.short(words, field(word, 0, SHORT_BITS));
         }
         if word & AGAIN == AGAIN && word & SECOND != 0 {
             self.second = true;
@@ -356,12 +351,12 @@ impl<'a> Words<'a> {
             self.at += 1;
         }
         match word & AGAIN {
-            AGAIN => self.short(field(word, 32, SHORT_BITS)),
+            AGAIN => self.short(words, field(word, 32, SHORT_BITS)),
             FUNCTION => {
                 self.counts = self.counts.wrapping_add(field(word, 0, 14));
-                self.functions(word)
+                self.functions(words, word)
             }
-            CALL => self.call(word),
+            CALL => self.call(words, word),
             _ => {
                 match word & TOP {
                     CONTEXT => {
@@ -375,14 +370,11 @@ impl<'a> Words<'a> {
             }
         }
     }
-}
 
-impl Iterator for Words<'_> {
-    type Item = Said;
-
-    fn next(&mut self) -> Option<Said> {
-        while self.word(self.at) != 0 {
-            if let Some(item) = self.step() {
+    /// What is said next.
+    pub fn next(&mut self, words: &[u64]) -> Option<Said> {
+        while word_at(words, self.at) != 0 {
+            if let Some(item) = self.step(words) {
                 return Some(Said {
                     item,
                     time: self.time(),
@@ -392,5 +384,24 @@ impl Iterator for Words<'_> {
             }
         }
         None
+    }
+}
+
+fn word_at(words: &[u64], index: usize) -> u64 {
+    words.get(index).copied().unwrap_or(0)
+}
+
+impl<'a> Words<'a> {
+    /// The words of a pack that is read from the beginning.
+    pub fn new(words: &'a [u64], reader: Reader) -> Self {
+        Self { words, reader }
+    }
+}
+
+impl Iterator for Words<'_> {
+    type Item = Said;
+
+    fn next(&mut self) -> Option<Said> {
+        self.reader.next(self.words)
     }
 }
