@@ -14,7 +14,7 @@ const TEXT: Text = Text {
 const MULT: u32 = 2 << MULT_SHIFT;
 
 fn read(words: &[u64]) -> Vec<Said> {
-    Words::new(words, Reader::new(TEXT, 1000, MULT, (0x14, 0x21))).collect()
+    items(Reader::new(TEXT, 1000, MULT, (0x14, 0x21)), words).collect()
 }
 
 fn function(ip: usize, parent_ip: usize, delta: u64) -> u64 {

@@ -25,8 +25,7 @@ use word::{
     Call,
     Item,
     Said,
-    FUNC,
-    SITE, //
+    FUNC, //
 };
 
 const BASE: usize = 0xffff_ffff_8100_0000;

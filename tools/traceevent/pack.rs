@@ -8,10 +8,10 @@ use core::sync::atomic::{
 };
 
 use super::word::{
+    items,
     Reader,
     Said,
     Text,
-    Words,
     MAX_WORDS, //
 };
 
@@ -73,11 +73,9 @@ impl Pack {
     }
 
     /// All that it says; it was begun at `time`, in ns.
-    pub fn items(&self, time: u64) -> Words<'_> {
-        Words::new(
-            &self.words,
-            Reader::new(self.text, time, self.mult, self.context),
-        )
+    pub fn items(&self, time: u64) -> impl Iterator<Item = Said> + '_ {
+        let reader = Reader::new(self.text, time, self.mult, self.context);
+        items(reader, self.words.as_slice())
     }
 }
 

@@ -31,6 +31,7 @@ use super::{
         Item,
         Reader,
         Said,
+        Words,
         MAX_WORDS, //
     },
 };
@@ -116,11 +117,23 @@ pub struct Shared {
 }
 
 /// What is known of a CPU.
-#[derive(Default)]
 pub(super) struct Source {
     pub(super) place: Place,
-    /// The pack that a file is in the middle of.
+    /// The pack that a file is in the middle of, and a copy of its words.
     pub(super) open: Option<Cursor>,
+    pub(super) words: [u64; MAX_WORDS],
+}
+
+impl Source {
+    const NOTHING: Self = Self {
+        place: Place {
+            serial: 0,
+            done: 0,
+            before: 0,
+        },
+        open: None,
+        words: [0; MAX_WORDS],
+    };
 }
 
 impl Shared {
@@ -145,7 +158,7 @@ impl Shared {
         let nr = kernel::cpu::nr_cpu_ids() as usize;
         let mut sources = KVVec::with_capacity(nr, GFP_KERNEL)?;
         for _ in 0..nr {
-            sources.push(Source::default(), GFP_KERNEL)?;
+            sources.push(Source::NOTHING, GFP_KERNEL)?;
         }
         Ok(Self {
             sources,
@@ -159,9 +172,10 @@ impl Shared {
     }
 }
 
-/// A pack that is read, and its next item.
+/// A pack that is read, and its next item. Whoever reads has its words.
+#[derive(Clone, Copy)]
 pub(super) struct Cursor {
-    pub(super) pack: Pack,
+    pub(super) pid: c_int,
     reader: Reader,
     pub(super) next: Option<Said>,
     /// Records of its CPU that were lost before it, which is to be said yet.
@@ -170,31 +184,33 @@ pub(super) struct Cursor {
 
 impl Cursor {
     /// At an item of that number.
-    pub(super) fn new(pack: Pack, first: usize, lost: c_ulong) -> Self {
+    pub(super) fn new(
+        pack: &Pack,
+        words: &(impl Words + ?Sized),
+        first: usize,
+        lost: c_ulong,
+    ) -> Self {
         let mut cursor = Self {
+            pid: pack.header.pid,
             reader: pack.reader(),
             next: None,
-            pack,
             lost,
         };
         for _ in 0..=first {
-            cursor.step();
+            cursor.next = cursor.reader.next(words);
         }
         cursor
     }
 
-    fn step(&mut self) {
-        self.next = self.reader.next(&self.pack.words);
-    }
-
-    pub(super) fn advance(&mut self) {
+    pub(super) fn advance(&mut self, words: &(impl Words + ?Sized)) {
         self.lost = 0;
-        self.next = self.reader.next(&self.pack.words);
+        self.next = self.reader.next(words);
     }
 
     /// What comes after the next item.
-    pub(super) fn ahead(&self) -> Option<Ahead> {
-        let next = self.reader.clone().next(&self.pack.words)?;
+    pub(super) fn ahead(&self, words: &(impl Words + ?Sized)) -> Option<Ahead> {
+        let mut reader = self.reader;
+        let next = reader.next(words)?;
         Some(Ahead::new(&self.next?, &next))
     }
 }
@@ -203,11 +219,12 @@ impl Cursor {
 #[repr(C, align(8))]
 struct Made([u8; 128]);
 
-/// A pack, copied out of the buffer.
+/// What stands before the words of a pack, and where these are.
 pub(super) struct Pack {
-    words: [u64; MAX_WORDS],
+    words: *const u64,
+    nr: usize,
     ts: u64,
-    pub(super) header: abi::trace_entry,
+    header: abi::trace_entry,
     repeats: usize,
     taken: usize,
     serial: u32,
@@ -218,11 +235,11 @@ impl Pack {
     /// # Safety
     ///
     /// `record` must be that of a pack, of `len` bytes.
-    pub(super) unsafe fn copy(record: *const u8, len: usize, ts: u64) -> Option<Self> {
+    unsafe fn new(record: *const u8, len: usize, ts: u64) -> Option<Self> {
         if len < FIRST_WORD {
             return None;
         }
-        // SAFETY: By the precondition. It may be added to while it is read: each word is there or not.
+        // SAFETY: By the precondition.
         let (header, head) = unsafe {
             (
                 record.cast::<abi::trace_entry>().read_unaligned(),
@@ -233,14 +250,9 @@ impl Pack {
             )
         };
         let start = usize::from(head.start);
-        let nr = len.checked_sub(start)? / size_of::<u64>();
-        let mut words = [0; MAX_WORDS];
-        for (n, word) in words.iter_mut().take(nr).enumerate() {
-            // SAFETY: Within the record.
-            *word = unsafe { record.add(start).cast::<u64>().add(n).read_unaligned() };
-        }
         Some(Self {
-            words,
+            words: record.wrapping_add(start).cast(),
+            nr: len.checked_sub(start)? / size_of::<u64>(),
             ts,
             header,
             repeats: usize::from(head.repeats),
@@ -253,6 +265,45 @@ impl Pack {
     fn reader(&self) -> Reader {
         let context = (self.header.flags, self.header.preempt_count);
         Reader::new(text(), self.ts, self.mult, context)
+    }
+
+    /// Its words where they are.
+    ///
+    /// # Safety
+    ///
+    /// The record must be there as long as this is used.
+    pub(super) unsafe fn in_place(&self) -> InPlace {
+        InPlace {
+            start: self.words,
+            nr: self.nr,
+        }
+    }
+}
+
+/// Words of a record.
+///
+/// # Invariants
+///
+/// There are `nr` words at `start`, aligned or not, to which may be added while they are read: each is there
+/// or not.
+pub(super) struct InPlace {
+    start: *const u64,
+    nr: usize,
+}
+
+impl Words for InPlace {
+    fn word(&self, index: usize) -> u64 {
+        if index >= self.nr {
+            return 0;
+        }
+        let word = self.start.wrapping_add(index);
+        // SAFETY: By the invariant. Only those of a copy that the kernel has made are not aligned.
+        unsafe {
+            match word.is_aligned() {
+                true => word.read_volatile(),
+                false => word.read_unaligned(),
+            }
+        }
     }
 }
 
@@ -409,7 +460,7 @@ impl At {
     /// The record must be there, and a pack.
     pub(super) unsafe fn pack(&self) -> Option<Pack> {
         // SAFETY: By the precondition.
-        unsafe { Pack::copy(self.entry.cast(), self.size.max(0) as usize, self.ts) }
+        unsafe { Pack::new(self.entry.cast(), self.size.max(0) as usize, self.ts) }
     }
 
     /// Where the head of the pack is that it is.

@@ -22,6 +22,7 @@ use super::expand::{
     Shared,
     Source, //
 };
+use super::word::Words;
 use crate::ktrace::{
     abi,
     iter::Printed,
@@ -71,10 +72,20 @@ impl Shared {
         }
     }
 
-    fn open(&mut self, cpu: usize, pack: Pack, lost: c_ulong) {
+    /// Copies the words of a pack.
+    ///
+    /// # Safety
+    ///
+    /// Its record must be there.
+    unsafe fn open(&mut self, cpu: usize, pack: &Pack, lost: c_ulong) {
         if let Some(source) = self.sources.get_mut(cpu) {
-            let first = source.place.begin(&pack, false);
-            let cursor = Cursor::new(pack, first, lost);
+            // SAFETY: By the precondition.
+            let words = unsafe { pack.in_place() };
+            for (n, word) in source.words.iter_mut().enumerate() {
+                *word = words.word(n);
+            }
+            let first = source.place.begin(pack, false);
+            let cursor = Cursor::new(pack, source.words.as_slice(), first, lost);
             if cursor.next.is_some() {
                 source.open = Some(cursor);
                 self.nr_open = self.nr_open.wrapping_add(1);
@@ -97,7 +108,7 @@ impl Shared {
             return;
         };
         for _ in 0..nr {
-            open.advance();
+            open.advance(source.words.as_slice());
         }
         source.place.done = source.place.done.wrapping_add(nr);
         if open.next.is_none() {
@@ -190,7 +201,7 @@ pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u
                 return Printed::Done;
             };
             // It was said already how many records were lost.
-            (*shared).open(begin.cpu.max(0) as usize, pack, 0);
+            (*shared).open(begin.cpu.max(0) as usize, &pack, 0);
         }
         let printed = print_lines(iter, shared, kind);
         // What the iterator is at is there as long as the file, and not looked at again.
@@ -255,9 +266,10 @@ unsafe fn print_open(
     // SAFETY: By the precondition; as there.
     unsafe {
         let next = |shared: &Shared| {
-            let open = shared.sources.get(cpu)?.open.as_ref()?;
-            let what = (open.pack.header.pid, cpu as c_int, open.lost);
-            Some((what, open.next?, open.ahead()))
+            let source = shared.sources.get(cpu)?;
+            let open = source.open.as_ref()?;
+            let what = (open.pid, cpu as c_int, open.lost);
+            Some((what, open.next?, open.ahead(source.words.as_slice())))
         };
         let (what, said, ahead) = next(&*shared)?;
         let (_, with_next) = print_item(iter, what, &said, ahead, shared)?;
@@ -277,7 +289,7 @@ unsafe fn print_other(iter: *mut abi::trace_iterator, shared: *mut Shared, kind:
     unsafe {
         if at.is_pack(kind) {
             if let Some(pack) = at.pack() {
-                (*shared).open(at.cpu.max(0) as usize, pack, at.lost);
+                (*shared).open(at.cpu.max(0) as usize, &pack, at.lost);
             }
         } else if print_record(iter, at, shared).is_none() {
             // As the kernel says it.

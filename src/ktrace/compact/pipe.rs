@@ -20,6 +20,7 @@ use super::expand::{
     text_of,
     At,
     Cursor,
+    InPlace,
     Place,
     Shared, //
 };
@@ -84,7 +85,7 @@ pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u
         let cpu = at.cpu.max(0) as usize;
         let mut place = (*shared).place(cpu);
         let first = place.begin(&pack, given_up);
-        let own = Cursor::new(pack, first, 0);
+        let own = Cursor::new(&pack, &pack.in_place(), first, 0);
         let Some(time) = own.next.map(|said| said.time) else {
             (*shared).set_place(cpu, place);
             return Printed::Done;
@@ -96,7 +97,7 @@ pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u
         }
         let printed = match other {
             Some(other) => print_other(iter, shared, kind, &other),
-            None => print_own(iter, shared, own, &at, &mut place),
+            None => print_next(iter, shared, (own, pack.in_place()), &at, &mut place),
         };
         (*shared).set_place(cpu, place);
         at.put(iter);
@@ -123,28 +124,32 @@ impl Shared {
 /// # Safety
 ///
 /// As for [`print`]; `at` is the pack.
-unsafe fn print_own(
+unsafe fn print_next(
     iter: *mut abi::trace_iterator,
     shared: *mut Shared,
-    mut own: Cursor,
+    (mut pack, words): (Cursor, InPlace),
     at: &At,
     place: &mut Place,
 ) -> Printed {
     // SAFETY: By the precondition; as there.
     unsafe {
-        let Some(said) = own.next else {
+        let Some(said) = pack.next else {
             return Printed::Done;
         };
-        let what = (own.pack.header.pid, at.cpu, own.lost);
-        let Some((printed, with_next)) = print_item(iter, what, &said, own.ahead(), shared) else {
+        let what = (pack.pid, at.cpu, pack.lost);
+        let ahead = pack.ahead(&words);
+        // Before it may be gone.
+        pack.advance(&words);
+        let is_last = pack.next.is_none();
+        pack.advance(&words);
+        let is_last_but_one = pack.next.is_none();
+        let Some((printed, with_next)) = print_item(iter, what, &said, ahead, shared) else {
             return Printed::Partial;
         };
-        let nr = usize::from(with_next).wrapping_add(1);
-        for _ in 0..nr {
-            own.advance();
-        }
-        place.done = place.done.wrapping_add(nr);
-        if own.next.is_none() {
+        place.done = place
+            .done
+            .wrapping_add(usize::from(with_next).wrapping_add(1));
+        if is_last || with_next && is_last_but_one {
             return printed;
         }
         // The record is where the ring buffer has it, on a page that is the reader's: only who prints
@@ -223,7 +228,9 @@ unsafe fn next_of_pack(shared: &Shared, at: &At) -> Option<u64> {
     // SAFETY: By the precondition.
     let pack = unsafe { at.pack() }?;
     let first = shared.place(at.cpu.max(0) as usize).begin(&pack, false);
-    Some(Cursor::new(pack, first, 0).next?.time)
+    // SAFETY: By the precondition.
+    let words = unsafe { pack.in_place() };
+    Some(Cursor::new(&pack, &words, first, 0).next?.time)
 }
 
 /// Prints the next line of another CPU, and takes it out.
@@ -248,8 +255,9 @@ unsafe fn print_other(
                 let mut place = (*shared).place(cpu);
                 let first = place.begin(&pack, false);
                 let lost = if first == 0 { at.lost } else { 0 };
-                let cursor = Cursor::new(pack, first, lost);
-                let printed = print_own(iter, shared, cursor, at, &mut place);
+                let words = pack.in_place();
+                let cursor = Cursor::new(&pack, &words, first, lost);
+                let printed = print_next(iter, shared, (cursor, words), at, &mut place);
                 if printed != Printed::Partial {
                     (*shared).set_place(cpu, place);
                 }

@@ -143,11 +143,11 @@ impl Place {
         self.first_index() + (index % NAMED_WORDS) as u64
     }
 
-    fn address(self, base: usize, value: u64, words: &[u64]) -> Option<usize> {
+    fn address(self, base: usize, value: u64, words: &(impl Words + ?Sized)) -> Option<usize> {
         let Some(index) = value.checked_sub(self.first_index()) else {
             return Some(base.wrapping_add((value << self.shift) as usize));
         };
-        let word = *words.get(index as usize)?;
+        let word = words.word(index as usize);
         (word & TOP == ADDRESS).then_some((word | TOP) as usize)
     }
 }
@@ -260,10 +260,16 @@ pub struct Reader {
     long: u64,
 }
 
-/// Reads a pack.
-pub struct Words<'a> {
-    words: &'a [u64],
-    reader: Reader,
+/// The words of a pack, wherever they are.
+pub trait Words {
+    /// One of them; 0 if it is not there.
+    fn word(&self, index: usize) -> u64;
+}
+
+impl Words for [u64] {
+    fn word(&self, index: usize) -> u64 {
+        self.get(index).copied().unwrap_or(0)
+    }
 }
 
 /// What a pack says.
@@ -300,7 +306,7 @@ impl Reader {
         self.start.wrapping_add(ns)
     }
 
-    fn functions(&self, words: &[u64], word: u64) -> Option<Item> {
+    fn functions(&self, words: &(impl Words + ?Sized), word: u64) -> Option<Item> {
         let Text { base, site_shift } = self.text;
         Some(Item::Function {
             ip: FUNC.address(base, field(word, 39, 23), words)?,
@@ -308,16 +314,16 @@ impl Reader {
         })
     }
 
-    fn short(&mut self, words: &[u64], half: u64) -> Option<Item> {
+    fn short(&mut self, words: &(impl Words + ?Sized), half: u64) -> Option<Item> {
         self.counts = self.counts.wrapping_add(field(half, 0, DELTA_BITS));
-        let word = word_at(words, field(half, DELTA_BITS, 6) as usize);
+        let word = words.word(field(half, DELTA_BITS, 6) as usize);
         match word & AGAIN {
             FUNCTION => self.functions(words, word),
             _ => None,
         }
     }
 
-    fn call(&mut self, words: &[u64], word: u64) -> Option<Item> {
+    fn call(&mut self, words: &(impl Words + ?Sized), word: u64) -> Option<Item> {
         let delta_bits = match word & TOP {
             RETURN => DELTA_OF_RETURN,
             _ => DELTA_OF_CALL,
@@ -338,8 +344,8 @@ impl Reader {
     }
 
     /// The item of the next word or half of one, if that is one that tells of something.
-    fn step(&mut self, words: &[u64]) -> Option<Item> {
-        let word = word_at(words, self.at);
+    fn step(&mut self, words: &(impl Words + ?Sized)) -> Option<Item> {
+        let word = words.word(self.at);
         if self.second {
             self.second = false;
             self.at += 1;
@@ -372,8 +378,8 @@ impl Reader {
     }
 
     /// What is said next.
-    pub fn next(&mut self, words: &[u64]) -> Option<Said> {
-        while word_at(words, self.at) != 0 {
+    pub fn next(&mut self, words: &(impl Words + ?Sized)) -> Option<Said> {
+        while words.word(self.at) != 0 {
             if let Some(item) = self.step(words) {
                 return Some(Said {
                     item,
@@ -387,21 +393,7 @@ impl Reader {
     }
 }
 
-fn word_at(words: &[u64], index: usize) -> u64 {
-    words.get(index).copied().unwrap_or(0)
-}
-
-impl<'a> Words<'a> {
-    /// The words of a pack that is read from the beginning.
-    pub fn new(words: &'a [u64], reader: Reader) -> Self {
-        Self { words, reader }
-    }
-}
-
-impl Iterator for Words<'_> {
-    type Item = Said;
-
-    fn next(&mut self) -> Option<Said> {
-        self.reader.next(self.words)
-    }
+/// All that a pack says.
+pub fn items(mut reader: Reader, words: &(impl Words + ?Sized)) -> impl Iterator<Item = Said> + '_ {
+    core::iter::from_fn(move || reader.next(words))
 }
