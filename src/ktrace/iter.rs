@@ -20,6 +20,14 @@ use super::{
         GraphReturn,
         MAX_GRAPH_WORDS, //
     },
+    ring_buffer::{
+        ring_buffer_consume,
+        ring_buffer_event_data,
+        ring_buffer_event_length,
+        ring_buffer_iter_advance,
+        ring_buffer_iter_peek,
+        ring_buffer_peek, //
+    },
     seq::Seq,
     symbols::Data, //
 };
@@ -27,25 +35,6 @@ use super::{
 // Some structs behind these pointers have no members in some configurations.
 #[allow(improper_ctypes)]
 extern "C" {
-    fn ring_buffer_event_length(event: *mut abi::ring_buffer_event) -> c_uint;
-    fn ring_buffer_event_data(event: *mut abi::ring_buffer_event) -> *mut c_void;
-    fn ring_buffer_iter_peek(
-        iter: *mut abi::ring_buffer_iter,
-        ts: *mut u64,
-    ) -> *mut abi::ring_buffer_event;
-    fn ring_buffer_iter_advance(iter: *mut abi::ring_buffer_iter);
-    fn ring_buffer_peek(
-        buffer: *mut abi::trace_buffer,
-        cpu: c_int,
-        ts: *mut u64,
-        lost: *mut c_ulong,
-    ) -> *mut abi::ring_buffer_event;
-    fn ring_buffer_consume(
-        buffer: *mut abi::trace_buffer,
-        cpu: c_int,
-        ts: *mut u64,
-        lost: *mut c_ulong,
-    ) -> *mut abi::ring_buffer_event;
     fn ktrace_event_text(
         event: *mut abi::trace_event,
         iter: *mut abi::trace_iterator,

@@ -25,6 +25,7 @@ pub mod iter;
 pub mod once;
 pub mod pid_map;
 pub mod records;
+mod ring_buffer;
 pub mod sched;
 pub mod seq;
 pub mod symbols;

@@ -26,21 +26,15 @@ use super::word::Words;
 use crate::ktrace::{
     abi,
     iter::Printed,
+    ring_buffer::{
+        ring_buffer_event_data,
+        ring_buffer_event_length,
+        ring_buffer_iter_advance,
+        ring_buffer_iter_dropped,
+        ring_buffer_iter_peek, //
+    },
     seq::Seq, //
 };
-
-// Some structs behind these pointers have no members in some configurations.
-#[allow(improper_ctypes)]
-extern "C" {
-    fn ring_buffer_event_length(event: *mut abi::ring_buffer_event) -> c_uint;
-    fn ring_buffer_event_data(event: *mut abi::ring_buffer_event) -> *mut c_void;
-    fn ring_buffer_iter_peek(
-        iter: *mut abi::ring_buffer_iter,
-        ts: *mut u64,
-    ) -> *mut abi::ring_buffer_event;
-    fn ring_buffer_iter_advance(iter: *mut abi::ring_buffer_iter);
-    fn ring_buffer_iter_dropped(iter: *mut abi::ring_buffer_iter) -> bool;
-}
 
 /// How many bytes of text are enough for one call. With the line that goes beyond, it is less than a page:
 /// a file that is read from the middle (`traverse()`) begins with no more room, and would have the

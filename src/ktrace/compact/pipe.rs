@@ -27,28 +27,15 @@ use super::expand::{
 use crate::ktrace::{
     abi,
     iter::Printed,
+    ring_buffer::{
+        ring_buffer_consume,
+        ring_buffer_empty_cpu,
+        ring_buffer_event_data,
+        ring_buffer_event_length,
+        ring_buffer_peek, //
+    },
     seq::Seq, //
 };
-
-// Some structs behind these pointers have no members in some configurations.
-#[allow(improper_ctypes)]
-extern "C" {
-    fn ring_buffer_event_length(event: *mut abi::ring_buffer_event) -> c_uint;
-    fn ring_buffer_event_data(event: *mut abi::ring_buffer_event) -> *mut c_void;
-    fn ring_buffer_empty_cpu(buffer: *mut abi::trace_buffer, cpu: c_int) -> bool;
-    fn ring_buffer_peek(
-        buffer: *mut abi::trace_buffer,
-        cpu: c_int,
-        ts: *mut u64,
-        lost: *mut c_ulong,
-    ) -> *mut abi::ring_buffer_event;
-    fn ring_buffer_consume(
-        buffer: *mut abi::trace_buffer,
-        cpu: c_int,
-        ts: *mut u64,
-        lost: *mut c_ulong,
-    ) -> *mut abi::ring_buffer_event;
-}
 
 /// An iterator of all CPUs (`RING_BUFFER_ALL_CPUS`).
 const ALL_CPUS: c_int = -1;
