@@ -45,19 +45,18 @@ fn run(list: &str, raw: &str, members: bool) -> Result<String, String> {
             }
             _ => return Err(format!("{list}: what is a '{kind}'?")),
         };
+        let missing = || format!("this kernel's BTF has no {kind} {name}");
+        let id = indexed.id_of(item, name.as_bytes()).ok_or_else(missing)?;
         let hash = indexed
-            .fingerprint(item, name.as_bytes())
-            .ok_or(format!("this kernel's BTF has no {kind} {name}"))?;
-        if let Some(size) = indexed
-            .struct_size(name.as_bytes())
-            .filter(|_| item == Item::Struct)
-        {
+            .fingerprint(item, name.as_bytes(), id)
+            .ok_or_else(missing)?;
+        if let Some(size) = indexed.struct_size(id) {
             sizes += &format!(
                 "const _: () = assert!(core::mem::size_of::<super::{name}>() == {size});\n"
             );
         }
         out += &format!(
-            "    super::Fingerprint {{ item: Item::{item:?}, name: c\"{name}\", hash: {hash:#018x} }},\n"
+            "    super::Fingerprint {{ item: Item::{item:?}, name: c\"{name}\", id: {id}, hash: {hash:#018x} }},\n"
         );
     }
     if members {

@@ -17,6 +17,8 @@ pub struct Fingerprint {
     pub item: Item,
     /// Its name in BTF.
     pub name: &'static CStr,
+    /// Its id there. A kernel may number its types otherwise: where to look first.
+    pub id: u32,
     /// As [`super::btf::Indexed::fingerprint`] computes it.
     pub hash: u64,
 }

@@ -225,15 +225,17 @@ impl Indexed<'_> {
         self.btf.parse(at as usize)
     }
 
-    /// The size in bytes of the first struct that is called `name`.
-    pub fn struct_size(&self, name: &[u8]) -> Option<u32> {
-        self.find(Item::Struct, name).map(|t| t.size_or_type)
+    /// The size in bytes of the struct with that id.
+    #[allow(dead_code, reason = "for the build alone")]
+    pub fn struct_size(&self, id: u32) -> Option<u32> {
+        let t = self.by_id(id)?;
+        (t.kind == kind::STRUCT).then_some(t.size_or_type)
     }
 
     /// Where a member of that struct lies, in bytes, if it begins with one.
     #[allow(dead_code, reason = "for the build alone")]
     pub fn member_offset(&self, name: &[u8], member: &[u8]) -> Option<u32> {
-        let t = self.find(Item::Struct, name)?;
+        let t = self.by_id(self.id_of(Item::Struct, name)?)?;
         let types = self.btf.types;
         (0..t.vlen as usize).find_map(|i| {
             let at = t.tail.checked_add(i.checked_mul(12)?)?;
@@ -244,22 +246,31 @@ impl Indexed<'_> {
         })
     }
 
-    fn find(&self, item: Item, name: &[u8]) -> Option<Type> {
-        self.index.iter().find_map(|&at| {
-            let t = self.btf.parse(at as usize)?;
-            let fits = match item {
-                Item::Struct => t.kind == kind::STRUCT,
-                Item::Enum => t.kind == kind::ENUM || t.kind == kind::ENUM64,
-                Item::Func => t.kind == kind::FUNC,
-            };
-            (fits && self.btf.name(t.name) == name).then_some(t)
-        })
+    /// The type with that id, if it is of kind `item` and called `name`.
+    fn named(&self, id: u32, item: Item, name: &[u8]) -> Option<Type> {
+        let t = self.by_id(id)?;
+        let fits = match item {
+            Item::Struct => t.kind == kind::STRUCT,
+            Item::Enum => t.kind == kind::ENUM || t.kind == kind::ENUM64,
+            Item::Func => t.kind == kind::FUNC,
+        };
+        (fits && self.btf.name(t.name) == name).then_some(t)
     }
 
-    /// The fingerprint of the first type of kind `item` that is called `name`; `None` if the kernel
-    /// has none.
-    pub fn fingerprint(&self, item: Item, name: &[u8]) -> Option<u64> {
-        let found = self.find(item, name)?;
+    /// The id of the first type of kind `item` that is called `name`: there are more than 100,000 to
+    /// look through.
+    pub fn id_of(&self, item: Item, name: &[u8]) -> Option<u32> {
+        let end = u32::try_from(self.index.len()).ok()?;
+        (1..=end).find(|&id| self.named(id, item, name).is_some())
+    }
+
+    /// The fingerprint of a type of kind `item` that is called `name`: the one with the id `hint`, or else
+    /// the first. `None` if the kernel has none.
+    pub fn fingerprint(&self, item: Item, name: &[u8], hint: u32) -> Option<u64> {
+        let found = self.named(hint, item, name).or_else(|| {
+            let id = self.id_of(item, name)?;
+            self.by_id(id)
+        })?;
         let mut hash = Hash::new();
         hash.bytes(name);
         match item {

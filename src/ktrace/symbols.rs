@@ -283,7 +283,7 @@ fn check_types() -> Result {
     let indexed = btf.index(&mut index).map_err(unreadable)?;
     for expected in abi::fingerprints() {
         let name = expected.name.to_str().unwrap_or("?");
-        match indexed.fingerprint(expected.item, expected.name.to_bytes()) {
+        match indexed.fingerprint(expected.item, expected.name.to_bytes(), expected.id) {
             Some(hash) if hash == expected.hash => {}
             Some(_) => {
                 pr_err!(
