@@ -11,7 +11,11 @@ passed=0 failed=0 skipped=0
 
 # part COMMAND...: one part, whose own closing line is counted.
 part() {
+	part_start=$(date +%s)
 	"$@" | tee "$part_out"
+	part_seconds=$(($(date +%s) - part_start))
+	[ $part_seconds -lt 20 ] || echo "# $((part_seconds / 60)) min $((part_seconds % 60)) s for $*" |
+		sed "s,$top/,,g"
 	part_counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
 		"$part_out" | tail -n 1)
 	# What ends without its closing line has failed, whatever it was about to say.
