@@ -15,7 +15,7 @@ part() {
 	"$@" | tee "$part_out"
 	part_seconds=$(($(date +%s) - part_start))
 	[ $part_seconds -lt 20 ] || echo "# $((part_seconds / 60)) min $((part_seconds % 60)) s for $*" |
-		sed "s,$top/,,g"
+		sed 's, /[^ ]*/scripts/, scripts/,'
 	part_counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
 		"$part_out" | tail -n 1)
 	# What ends without its closing line has failed, whatever it was about to say.

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: ARCH=... KERNEL=... [T=...] test-arch.sh
+# Usage: ARCH=... KERNEL=... [T=...] [FIRST=...] test-arch.sh
 #
-# The tests that run in guests of one architecture: tests/cases, tests/clients and tests/lockdown, or
-# those of them that T selects, see test.sh. Closes with one line, `N passed, N failed, N skipped`.
+# The tests of one architecture: those without a guest, and those that run in guests, tests/cases, tests/clients
+# and tests/lockdown; or those of the latter that T selects, see test.sh. What one architecture is enough for is
+# tested on FIRST, if several are tested at once. Closes with one line, `N passed, N failed, N skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -18,6 +19,17 @@ guests() {
 		part "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" "$@"
 	fi
 }
+
+# A debug kernel has nothing to add to these: its checkers' code is not looked at, and it is slow.
+if [ -z "${T:-}" ] && [ "$KERNEL" != debug ]; then
+	part "$top/scripts/nop-test.sh" "$ARCH" "$KERNEL"
+	# Times to the microsecond, for which the host must not matter.
+	part env ICOUNT=1 SMP=1 "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" events/sums graph/followed
+	if [ "$ARCH" = "${FIRST:-$ARCH}" ]; then
+		part "$top/scripts/compile-fail.sh" "$ARCH" "$KERNEL"
+		part "$top/scripts/selftest.sh"
+	fi
+fi
 
 # The words of T are patterns for the guest.
 set -f

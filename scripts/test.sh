@@ -21,26 +21,13 @@ done
 if [ -z "${T:-}" ]; then
 	part "$top/scripts/host-test.sh"
 	[ "$KERNEL" = debug ] || part "$top/scripts/tools-test.sh"
-	# Of the kernel it only wants that it boots, and a slow one teaches nothing more.
-	[ "$KERNEL" = debug ] || part "$top/scripts/selftest.sh"
-	# Nor does the code that its checkers add.
-	for arch in ${ARCH:-x86_64 arm64}; do
-		[ "$KERNEL" = debug ] || part "$top/scripts/nop-test.sh" "$arch" "$KERNEL"
-	done
-	[ "$KERNEL" = debug ] || part "$top/scripts/compile-fail.sh" "${ARCH:-x86_64}" "$KERNEL"
-	# Times to the microsecond, for which the host must not matter.
-	for arch in ${ARCH:-x86_64 arm64}; do
-		[ "$KERNEL" = debug ] ||
-			part env ICOUNT=1 SMP=1 "$top/scripts/guest-tests.sh" "$arch" "$KERNEL" \
-				events/sums graph/followed
-	done
 	# Limits of costs are those on one kernel.
 	[ "$KERNEL" != debian ] || part "$top/scripts/bench.sh" check
 fi
 if [ -n "${ARCH:-}" ]; then
 	part "$top/scripts/test-arch.sh"
 else
-	two_parts ARCH x86_64 arm64 "$top/scripts/test-arch.sh"
+	FIRST=x86_64 two_parts ARCH x86_64 arm64 "$top/scripts/test-arch.sh"
 fi
 recall_failures
 close_parts
