@@ -4,6 +4,9 @@
  *	function NAME	a hook on the entry of that function which does nothing
  *	record NAME	the same, which takes 16 bytes of a ring buffer of its own
  *	graph NAME	a hook on its entry and return which does nothing
+ *	frame NAME	the same, which keeps 32 bytes with the call and finds them at its return
+ *	timed NAME	the same, which keeps the time of the call, and looks how long it took
+ *	counted NAME	the same by the CPU's counter
  *	off		none of these any more
  *
  * Built without ftrace's call at function entry (see Kbuild).
@@ -14,6 +17,12 @@
 #include <linux/mutex.h>
 #include <linux/ring_buffer.h>
 #include <linux/string.h>
+#include <linux/time64.h>
+#ifdef CONFIG_X86
+#include <asm/tsc.h>
+#else
+#include <asm/sysreg.h>
+#endif
 
 #include "floors.h"
 
@@ -51,9 +60,92 @@ static void notrace do_return(struct ftrace_graph_ret *ret, struct fgraph_ops *o
 {
 }
 
+/* As much as a call's frame has; `Stored` in src/ktrace/fgraph.rs. */
+struct frame {
+	u64 words[4];
+};
+
+static int notrace do_keep(struct ftrace_graph_ent *call, struct fgraph_ops *ops,
+			   struct ftrace_regs *fregs)
+{
+	struct frame *frame = ktrace_call_fgraph_reserve_data(ops->idx, sizeof(*frame));
+
+	if (!frame)
+		return 0;
+	*frame = (struct frame) { .words = { call->func } };
+	return 1;
+}
+
+static unsigned long found;
+
+static void notrace do_find(struct ftrace_graph_ret *ret, struct fgraph_ops *ops,
+			    struct ftrace_regs *fregs)
+{
+	int size;
+	struct frame *frame = ktrace_call_fgraph_retrieve_parent_data(ops->idx, &size, 0);
+
+	if (frame && frame->words[0] == ret->func)
+		WRITE_ONCE(found, found + 1);
+}
+
+static __always_inline int keep_time(struct fgraph_ops *ops, u64 now)
+{
+	struct frame *frame = ktrace_call_fgraph_reserve_data(ops->idx, sizeof(*frame));
+
+	if (!frame)
+		return 0;
+	*frame = (struct frame) { .words = { now } };
+	return 1;
+}
+
+static __always_inline void look(struct fgraph_ops *ops, u64 now)
+{
+	int size;
+	struct frame *frame = ktrace_call_fgraph_retrieve_parent_data(ops->idx, &size, 0);
+
+	if (frame && now - frame->words[0] > NSEC_PER_SEC)
+		WRITE_ONCE(found, found + 1);
+}
+
+static int notrace do_keep_time(struct ftrace_graph_ent *call, struct fgraph_ops *ops,
+				struct ftrace_regs *fregs)
+{
+	return keep_time(ops, ktrace_call_sched_clock_noinstr());
+}
+
+static void notrace do_look(struct ftrace_graph_ret *ret, struct fgraph_ops *ops,
+			    struct ftrace_regs *fregs)
+{
+	look(ops, ktrace_call_sched_clock_noinstr());
+}
+
+static __always_inline u64 counter(void)
+{
+#ifdef CONFIG_X86
+	return rdtsc();
+#else
+	return read_sysreg(cntvct_el0);
+#endif
+}
+
+static int notrace do_keep_count(struct ftrace_graph_ent *call, struct fgraph_ops *ops,
+				 struct ftrace_regs *fregs)
+{
+	return keep_time(ops, counter());
+}
+
+static void notrace do_look_count(struct ftrace_graph_ret *ret, struct fgraph_ops *ops,
+				  struct ftrace_regs *fregs)
+{
+	look(ops, counter());
+}
+
 static struct ftrace_ops nothing = { .func = do_nothing };
 static struct ftrace_ops record = { .func = do_record };
 static struct fgraph_ops graph = { .entryfunc = do_call, .retfunc = do_return };
+static struct fgraph_ops frame = { .entryfunc = do_keep, .retfunc = do_find };
+static struct fgraph_ops timed = { .entryfunc = do_keep_time, .retfunc = do_look };
+static struct fgraph_ops counted = { .entryfunc = do_keep_count, .retfunc = do_look_count };
 
 static void (*undo)(void);
 
@@ -71,6 +163,21 @@ static void stop_record(void)
 static void stop_graph(void)
 {
 	ktrace_call_unregister_ftrace_graph(&graph);
+}
+
+static void stop_frame(void)
+{
+	ktrace_call_unregister_ftrace_graph(&frame);
+}
+
+static void stop_timed(void)
+{
+	ktrace_call_unregister_ftrace_graph(&timed);
+}
+
+static void stop_counted(void)
+{
+	ktrace_call_unregister_ftrace_graph(&counted);
 }
 
 static void stop(void)
@@ -106,10 +213,30 @@ static int start_record(char *name, int len)
 	return ret;
 }
 
+static int start_calls(struct fgraph_ops *ops, char *name, int len)
+{
+	return ftrace_set_filter(&ops->ops, name, len, 1) ?:
+		ktrace_call_register_ftrace_graph(ops);
+}
+
 static int start_graph(char *name, int len)
 {
-	return ftrace_set_filter(&graph.ops, name, len, 1) ?:
-		ktrace_call_register_ftrace_graph(&graph);
+	return start_calls(&graph, name, len);
+}
+
+static int start_frame(char *name, int len)
+{
+	return start_calls(&frame, name, len);
+}
+
+static int start_timed(char *name, int len)
+{
+	return start_calls(&timed, name, len);
+}
+
+static int start_counted(char *name, int len)
+{
+	return start_calls(&counted, name, len);
 }
 
 static const struct {
@@ -120,6 +247,9 @@ static const struct {
 	{ "function", start_nothing, stop_nothing },
 	{ "record", start_record, stop_record },
 	{ "graph", start_graph, stop_graph },
+	{ "frame", start_frame, stop_frame },
+	{ "timed", start_timed, stop_timed },
+	{ "counted", start_counted, stop_counted },
 };
 
 /* One at a time. */
