@@ -194,6 +194,10 @@ impl Page<'_, '_> {
 
     fn print(&mut self) -> Printed {
         if let Some(times) = events::funcgraph_times::read(&self.line.record()) {
+            if !self.known {
+                // Nothing is kept for the line of its call, as in what the kernel prints when it dies.
+                return self.comment();
+            }
             // It stands on the line of its call, which comes next.
             self.reading.times = Some(times);
             return Printed::Done;

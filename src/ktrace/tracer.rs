@@ -44,6 +44,7 @@ use super::{
         Line,
         Printed, //
     },
+    seq::Seq,
     symbols::{
         this_module,
         Data,
@@ -674,6 +675,10 @@ unsafe extern "C" fn print_header<T: Tracer>(file: *mut abi::seq_file) {
 #[doc(hidden)]
 pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
     let iter: *mut abi::trace_iterator = iter.cast();
+    // What dumps the buffer clears the place of the text each time, and looks at it even if nothing was printed
+    // (`ftrace_dump_one()`): it is made ready by whoever prints first, be it nothing.
+    // SAFETY: By the precondition.
+    unsafe { Seq::from_raw(addr_of_mut!((*iter).seq)) }.bytes(&[]);
     // SAFETY: By the precondition.
     let (readings, cpu) = unsafe {
         (
