@@ -6,7 +6,7 @@
 # CMD reaches the guest as it was typed: without this, make would expand every $ in it.
 override CMD := $(value CMD)
 export CMD
-export ARCH KERNEL KDIR PLUGINS EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON
+export ARCH KERNEL KDIR PLUGINS EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON RETRY BRIEF
 
 MAKEFLAGS += --no-print-directory
 
@@ -75,6 +75,8 @@ help:
 #:                     under lockdown, which have boots of their own
 #: make test RETRY=1   on a busy machine: a case that fails is run twice more, and passes if it does
 #:                     both times; how it failed is shown
+#: make test BRIEF=1   in half the time: a tenth of the rounds that wait for a rare fault, and on one
+#:                     architecture what takes many minutes (ci/run has both)
 #: make host-test      the tests that need no kernel
 #: make bench          count the instructions that tracing adds, beside the kernel's own tracers, and
 #:                     measure the time; JSON=file writes the same as JSON

@@ -83,6 +83,7 @@ cat >"$root/run.conf" <<-EOF2
 	kernel=$kernel
 	arch=$arch
 	icount=$ICOUNT
+	brief=${BRIEF:-0}
 	rows=${window% *}
 	cols=${window#* }
 EOF2

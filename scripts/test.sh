@@ -6,7 +6,8 @@
 # KERNEL on ARCH, or on both architectures, at once. T, patterns, selects some of those in the guest and
 # leaves out the rest; T=lockdown and T=clients are those under lockdown and those of trace-cmd, perf and
 # bpftrace, which have boots of their own. RETRY=1 runs a case that failed twice more, and lets it pass if
-# it does both times. Closes with one line, `N passed, N failed, N skipped`, over all.
+# it does both times. BRIEF=1 does a tenth of what is done often for a rare fault to show, and on one
+# architecture what takes many minutes. Closes with one line, `N passed, N failed, N skipped`, over all.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
