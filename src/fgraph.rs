@@ -34,9 +34,9 @@ use crate::{
             bind_graph_hook,
             Call,
             Caller,
-            Frame,
             FrameRef,
             GraphHook,
+            Moment,
             Open,
             Return, //
         },
@@ -69,8 +69,7 @@ use crate::{
     },
     sched::accounts::{
         Accounts,
-        Blocked,
-        OffCpu, //
+        Blocked, //
     },
 };
 
@@ -90,8 +89,6 @@ const AT_ONCE: u32 = option::ARGS | option::RETADDR | option::ENTRIES;
 
 /// Of a frame: the record of its beginning is written, or somebody is about to.
 const WRITTEN: u32 = 1 << 0;
-/// Of a frame: what the task had done before is known.
-const ACCOUNTED: u32 = 1 << 1;
 
 /// What the hook's word of a task says.
 mod word {
@@ -105,6 +102,8 @@ mod word {
     pub(super) const UNWRITTEN: usize = 1 << 3;
     /// The task was seen before, so that its calls which found the shadow stack full are counted.
     pub(super) const SEEN: usize = 1 << 4;
+    /// There may be frames where nothing is noted: calls that have not lost the CPU.
+    pub(super) const UNNOTED: usize = 1 << 5;
     /// The depth, in 12 bits.
     pub(super) const DEPTH_SHIFT: u32 = 8;
     pub(super) const DEPTH: usize = 0xfff << DEPTH_SHIFT;
@@ -248,8 +247,7 @@ impl Graph {
         &self,
         ret: &Return<'_>,
         context: Context,
-        rettime_ns: u64,
-        calltime_ns: u64,
+        total_ns: u64,
         closes: bool,
     ) -> bool {
         if ret.overrun != 0 || self.recorder.flags() & option::RETVAL != 0 {
@@ -258,7 +256,7 @@ impl Graph {
         let call = compact::Call {
             func: ret.func,
             depth: ret.depth(),
-            ns: rettime_ns.saturating_sub(calltime_ns),
+            ns: total_ns,
         };
         let item = match closes {
             true => Item::Return(call),
@@ -291,8 +289,7 @@ impl Graph {
         if !caller.frame.set(WRITTEN) {
             return;
         }
-        let [calltime_ns, ..] = caller.frame.get().words;
-        let late_ns = fgraph::clock_ns().saturating_sub(calltime_ns);
+        let late_ns = caller.frame.elapsed_ns();
         let entry = GraphEntry {
             func: caller.func,
             depth: caller.depth,
@@ -341,14 +338,17 @@ impl Graph {
     /// How the time of a call divides, and how often it lost the CPU, if it did. The parts are all zero
     /// if that happened while the task was not followed: it is not known what they are.
     fn divide(&self, task: Task<'_>, frame: FrameRef<'_>, total: u64) -> (Split, u32) {
-        let kept = frame.get();
-        let switches = task.switches().wrapping_sub(kept.half);
-        if switches == 0 || !frame.is_set(ACCOUNTED) {
+        let switches = task.switches().wrapping_sub(frame.kept());
+        if switches == 0 {
             return (Split::undivided(total), 0);
         }
-        let [_, wait_before, block_before] = kept.words;
-        let now = self.accounts.off_cpu_since(task, kept.half);
-        let parts = now.and_then(|now| {
+        let Some(now) = self.accounts.off_cpu(task) else {
+            // An idle task: nothing is told of what it did.
+            return (Split::undivided(total), 0);
+        };
+        let seen = self.accounts.has_seen_since(task, frame.kept());
+        let parts = frame.noted().filter(|_| seen);
+        let parts = parts.and_then(|[wait_before, block_before]| {
             let wait = now.wait_ns.checked_sub(wait_before)?;
             let block = now.block_ns.checked_sub(block_before)?;
             Some((wait, block))
@@ -389,22 +389,18 @@ impl Graph {
     /// Writes the return of a call, with its callers, if it reaches a threshold, or if its beginning is
     /// written.
     #[cold]
-    fn write_long(&self, ret: &Return<'_>, frame: FrameRef<'_>, now_ns: u64) {
-        let [calltime_ns, ..] = frame.get().words;
-        let total = now_ns.saturating_sub(calltime_ns);
+    fn write_long(&self, ret: &Return<'_>, frame: FrameRef<'_>, total: u64) {
         let (split, switches) = self.divide(ret.task(), frame, total);
         if frame.is_set(WRITTEN) || self.thresholds().reached_by(&split) {
-            self.write_all(ret, frame, now_ns, &split, switches);
+            self.write_all(ret, frame, &split, switches);
         }
     }
 
     /// Writes the return of a call that lost the CPU, or whose callers may not be written.
     #[cold]
-    fn write_unusual(&self, ret: &Return<'_>, frame: FrameRef<'_>, now_ns: u64) {
-        let [calltime_ns, ..] = frame.get().words;
-        let total = now_ns.saturating_sub(calltime_ns);
+    fn write_unusual(&self, ret: &Return<'_>, frame: FrameRef<'_>, total: u64) {
         let (split, switches) = self.divide(ret.task(), frame, total);
-        self.write_all(ret, frame, now_ns, &split, switches);
+        self.write_all(ret, frame, &split, switches);
     }
 
     /// Writes a return with where its time went, and before it the callers that are not written.
@@ -412,7 +408,6 @@ impl Graph {
         &self,
         ret: &Return<'_>,
         frame: FrameRef<'_>,
-        now_ns: u64,
         split: &Split,
         switches: u32,
     ) {
@@ -424,8 +419,7 @@ impl Graph {
         if switches != 0 && self.recorder.flags() & option::TIMES != 0 {
             self.write_times(ret, context, split, switches);
         }
-        let [calltime_ns, ..] = frame.get().words;
-        self.write_return(ret, context, calltime_ns, now_ns, written);
+        self.write_return(ret, context, split.total, written);
     }
 
     /// Writes a return.
@@ -434,16 +428,16 @@ impl Graph {
         &self,
         ret: &Return<'_>,
         context: Context,
-        calltime_ns: u64,
-        rettime_ns: u64,
+        total_ns: u64,
         closes: bool,
     ) {
         let flags = self.recorder.flags();
         if flags & option::COMPACT != 0
-            && self.pack_return(&ret.again(), context, rettime_ns, calltime_ns, closes)
+            && self.pack_return(&ret.again(), context, total_ns, closes)
         {
             return;
         }
+        let rettime_ns = fgraph::clock_ns();
         let record = GraphReturn {
             call: GraphEntry {
                 func: ret.func,
@@ -454,7 +448,7 @@ impl Graph {
                 true => Some(ret.value()),
                 false => None,
             },
-            calltime_ns,
+            calltime_ns: rettime_ns.saturating_sub(total_ns),
             rettime_ns,
             closes,
         };
@@ -508,19 +502,8 @@ impl GraphHook for Graph {
         if !self.selects(call, flags, &mut state) {
             return false;
         }
-        let (off_cpu, mut marks) = match self.accounts.off_cpu(call.task()) {
-            Some(off_cpu) => (off_cpu, ACCOUNTED),
-            // An idle task, mostly: nothing is told of what it did, but how often is known.
-            None => {
-                let switches = call.task().switches();
-                let off_cpu = OffCpu {
-                    switches,
-                    ..OffCpu::default()
-                };
-                (off_cpu, 0)
-            }
-        };
         // Whether there is anything to be written before it returns.
+        let mut marks = 0;
         let mut now = state & word::UNWRITTEN != 0 || flags & AT_ONCE != 0;
         if now {
             now = self.profile.is_none() && self.least_ns() == 0;
@@ -528,28 +511,24 @@ impl GraphHook for Graph {
                 marks |= WRITTEN;
             }
         }
-        let frame = Frame {
-            words: [fgraph::clock_ns(), off_cpu.wait_ns, off_cpu.block_ns],
-            half: off_cpu.switches,
-        };
-        if call.keep(frame, marks).is_none() {
+        if call.keep(call.task().switches(), marks).is_none() {
             self.recorder.add(Count::StackFull);
             return false;
         }
         if now {
             self.write_at_call(&call.again(), state, flags);
             if marks & WRITTEN != 0 {
-                notes.set(state & !word::UNWRITTEN);
+                notes.set(state & !word::UNWRITTEN | word::UNNOTED);
                 return true;
             }
         }
-        notes.set(state | word::UNWRITTEN);
+        notes.set(state | word::UNWRITTEN | word::UNNOTED);
         true
     }
 
     #[inline]
     fn returned(&self, ret: &Return<'_>) {
-        let now_ns = fgraph::clock_ns();
+        let now = Moment::now();
         let notes = ret.task_word();
         let mut state = notes.get();
         if !is_known(state, ret) {
@@ -572,10 +551,11 @@ impl GraphHook for Graph {
             notes.set(state);
             return;
         };
-        let kept = frame.get();
-        let [calltime_ns, ..] = kept.words;
-        let total = now_ns.saturating_sub(calltime_ns);
-        let undivided = ret.task().switches() == kept.half;
+        let total = match frame.unnoted_ns(now) {
+            Some(ns) => ns,
+            None => frame.elapsed_ns(),
+        };
+        let undivided = ret.task().switches() == frame.kept();
         if let Some(profile) = self.profile() {
             notes.set(state | word::UNWRITTEN);
             return match undivided {
@@ -589,16 +569,36 @@ impl GraphHook for Graph {
             // Whether the callers are written is for the next one to find out.
             notes.set(state | word::UNWRITTEN);
             if written || total >= least_ns {
-                self.write_long(&ret.again(), frame, now_ns);
+                self.write_long(&ret.again(), frame, total);
             }
             return;
         }
         notes.set(state & !word::UNWRITTEN);
         if !undivided || (!written && state & word::UNWRITTEN == 0) {
             // Or its callers were not seen to by `called()`: there was a threshold then.
-            return self.write_unusual(&ret.again(), frame, now_ns);
+            return self.write_unusual(&ret.again(), frame, total);
         }
-        self.write_return(ret, ret.context(), calltime_ns, now_ns, written);
+        self.write_return(ret, ret.context(), total, written);
+    }
+
+    fn leaves(&self, open: &Open<'_>) {
+        let notes = open.task_word();
+        let state = notes.get();
+        if !is_known(state, open) || state & word::UNNOTED == 0 {
+            return;
+        }
+        notes.set(state & !word::UNNOTED);
+        let Some(off_cpu) = self.accounts.off_cpu(open.task()) else {
+            return;
+        };
+        for up in 0..=open.depth() {
+            match open.kept(up) {
+                Some(frame) if frame.is_noted() => break,
+                Some(frame) => frame.note([off_cpu.wait_ns, off_cpu.block_ns]),
+                // A call that somebody else traces.
+                None => {}
+            }
+        }
     }
 
     fn ends(&self, open: &Open<'_>) {
@@ -634,4 +634,10 @@ fn is_known(state: usize, open: &Open<'_>) -> bool {
 /// The current task is about to end: what it will not return from is written.
 pub(crate) fn current_ends() {
     fgraph::current_ends::<Graph>();
+}
+
+/// The current task is about to lose its CPU.
+#[inline]
+pub(crate) fn current_leaves() {
+    fgraph::current_leaves::<Graph>();
 }

@@ -50,6 +50,10 @@ use kernel::{
 
 use super::{
     abi,
+    compact::{
+        counter,
+        word::MULT_SHIFT, //
+    },
     ftrace_ops::MAX_ARGS,
     gate,
     once::Once,
@@ -72,6 +76,7 @@ extern "C" {
     fn ktrace_preempt_disable();
     fn ktrace_preempt_enable();
     fn ktrace_context() -> c_uint;
+    fn ktrace_counter_mult() -> u32;
     fn ktrace_current() -> *mut kernel::bindings::task_struct;
     fn ktrace_argument(fregs: *mut c_void, n: c_uint) -> c_ulong;
     fn ktrace_call_sched_clock_noinstr() -> u64;
@@ -101,22 +106,75 @@ pub fn clock_ns() -> u64 {
     unsafe { ktrace_call_sched_clock_noinstr() }
 }
 
-/// What a hook keeps with an open call. What the words mean is the hook's own affair.
-#[derive(Clone, Copy, Default)]
-pub struct Frame {
-    /// Three words.
-    pub words: [u64; 3],
-    /// And half a one.
-    pub half: u32,
+/// What calls are timed by as long as they keep their CPU: a counter that costs little to read, or the clock
+/// where there is none to be relied on.
+///
+/// A counter goes on, or begins anew, while the machine is suspended, which a task that runs does not live to
+/// see: of a call that loses its CPU, the hook notes the clock's time then ([`FrameRef::note`]).
+struct Timer {
+    /// How many ns a count is, times 2^[`MULT_SHIFT`]; zero before the first hook.
+    mult: Atomic<u32>,
+    is_clock: Atomic<bool>,
+}
+
+static TIMER: Timer = Timer {
+    mult: Atomic::new(1 << MULT_SHIFT),
+    is_clock: Atomic::new(true),
+};
+
+impl Timer {
+    /// Finds out which it is. The answer changes if the kernel gives the counter up, between hooks.
+    fn choose(&self) {
+        // SAFETY: Looks at what the kernel has found out.
+        let mult = unsafe { ktrace_counter_mult() };
+        self.is_clock.write_once(mult == 0);
+        self.mult.write_once(match mult {
+            0 => 1 << MULT_SHIFT,
+            mult => mult,
+        });
+    }
+
+    #[inline]
+    fn now(&self) -> u64 {
+        match self.is_clock.read_once() {
+            true => clock_ns(),
+            false => counter::read(),
+        }
+    }
+
+    #[inline]
+    fn ns(&self, counts: u64) -> u64 {
+        let mult = u128::from(self.mult.read_once());
+        (u128::from(counts).wrapping_mul(mult) >> MULT_SHIFT) as u64
+    }
+}
+
+/// A point in time, by what times calls.
+#[derive(Clone, Copy)]
+pub struct Moment(u64);
+
+impl Moment {
+    /// Now. For callbacks; any context.
+    #[inline]
+    pub fn now() -> Self {
+        Self(TIMER.now())
+    }
 }
 
 /// Room for bits that a hook may set in a frame later, [`FrameRef::set`]: the lowest so many.
 const FLAG_BITS: u32 = 8;
 
+/// Of a frame's time: it is the clock's, and what goes with it is noted.
+const NOTED: u64 = 1 << 63;
+
 /// A frame as it lies on the shadow stack.
 #[repr(C)]
 struct Stored {
-    words: [u64; 3],
+    /// When the call began: a [`Moment`], or [`NOTED`] and ns of [`clock_ns`].
+    begun: Atomic<u64>,
+    /// What is noted.
+    words: [Atomic<u64>; 2],
+    /// What was kept.
     half: u32,
     /// The tag of the hook, and the flags below it.
     tag_flags: Atomic<u32>,
@@ -134,11 +192,48 @@ pub struct FrameRef<'a>(&'a Stored);
 impl FrameRef<'_> {
     /// What was kept.
     #[inline]
-    pub fn get(&self) -> Frame {
-        Frame {
-            words: self.0.words,
-            half: self.0.half,
+    pub fn kept(&self) -> u32 {
+        self.0.half
+    }
+
+    /// How long the call has taken, in ns, if nothing was noted.
+    #[inline]
+    pub fn unnoted_ns(&self, now: Moment) -> Option<u64> {
+        let begun = self.0.begun.read_once();
+        (begun & NOTED == 0).then(|| TIMER.ns(now.0.saturating_sub(begun)))
+    }
+
+    /// How long it has taken, in ns, noted or not.
+    pub fn elapsed_ns(&self) -> u64 {
+        match self.unnoted_ns(Moment::now()) {
+            Some(ns) => ns,
+            None => clock_ns().saturating_sub(self.0.begun.read_once() & !NOTED),
         }
+    }
+
+    /// Whether something is noted.
+    #[inline]
+    pub fn is_noted(&self) -> bool {
+        self.0.begun.read_once() & NOTED != 0
+    }
+
+    /// What is noted, if anything is.
+    pub fn noted(&self) -> Option<[u64; 2]> {
+        let [one, other] = &self.0.words;
+        self.is_noted().then(|| [one.read_once(), other.read_once()])
+    }
+
+    /// Notes two words, and by the clock when the call began. To be called while the task has not lost its CPU
+    /// since the call began, by the task itself with interrupts off.
+    pub fn note(&self, words: [u64; 2]) {
+        let Some(ns) = self.unnoted_ns(Moment::now()) else {
+            return;
+        };
+        for (place, word) in self.0.words.iter().zip(words) {
+            place.write_once(word);
+        }
+        // An NMI finds the one or the other.
+        self.0.begun.write_once(clock_ns().saturating_sub(ns) | NOTED);
     }
 
     /// Whether that flag is set.
@@ -180,6 +275,9 @@ pub trait GraphHook: Send + Sync + Sized + 'static {
 
     /// A call returns whose beginning this has returned true for. As above.
     fn returned(&self, ret: &Return<'_>);
+
+    /// The current task is about to lose its CPU. With interrupts off.
+    fn leaves(&self, task: &Open<'_>);
 
     /// The current task is about to end, and will not return from the calls that are open.
     fn ends(&self, task: &Open<'_>);
@@ -259,7 +357,7 @@ impl<'a> Open<'a> {
 
     /// The frame of the call that is `up` levels above the innermost.
     #[inline]
-    fn frame(&self, up: i32) -> Option<FrameRef<'_>> {
+    pub fn kept(&self, up: i32) -> Option<FrameRef<'_>> {
         let mut size = 0;
         // SAFETY: Walks the shadow stack of the current task, by the invariant.
         let data = unsafe { ktrace_call_fgraph_retrieve_parent_data(self.ops.idx, &mut size, up) };
@@ -276,7 +374,7 @@ impl<'a> Open<'a> {
 
     /// The call that is `up` levels above the innermost one, if this hook traces it.
     pub fn caller(&self, up: i32) -> Option<Caller<'_>> {
-        let frame = self.frame(up)?;
+        let frame = self.kept(up)?;
         // SAFETY: Walks the shadow stack of the current task, by the invariant.
         let entry = unsafe { ktrace_call_ftrace_graph_get_ret_stack(self.task.as_ptr(), up) };
         // SAFETY: Null, or an entry of that stack, which stays until the call returns.
@@ -368,27 +466,26 @@ impl Call<'_> {
         }
     }
 
-    /// Keeps a frame until the call returns; to be called once. `None` if the shadow stack is full:
-    /// the hook then has to return false.
+    /// Keeps a frame until the call returns, with half a word of the hook's own; to be called once. What times
+    /// it begins here. `None` if the shadow stack is full: the hook then has to return false.
     #[inline]
-    pub fn keep(&self, frame: Frame, flags: u32) -> Option<FrameRef<'_>> {
+    pub fn keep(&self, half: u32, flags: u32) -> Option<FrameRef<'_>> {
         // SAFETY: Called once within the callback, for the task that runs here.
         let data = unsafe {
             ktrace_call_fgraph_reserve_data(self.open.ops.idx, size_of::<Stored>() as c_int)
         };
-        let stored = NonNull::new(data.cast::<Stored>())?;
+        let stored = NonNull::new(data.cast::<Stored>())?.as_ptr();
         let flags = flags & ((1 << FLAG_BITS) - 1);
         // SAFETY: As many bytes as were asked for, aligned to words, that nobody else looks at
-        // before the callback has returned but an interrupt, through `frame()`, which looks at the
-        // tag first.
+        // before the callback has returned but an interrupt, through `kept()`, which looks at the
+        // tag first. The words that are not written are atomics, for which any bits will do, and are not
+        // read before they are.
         unsafe {
-            stored.write(Stored {
-                words: frame.words,
-                half: frame.half,
-                tag_flags: Atomic::new(self.open.tag << FLAG_BITS | flags),
-            });
+            (&raw mut (*stored).half).write(half);
+            (&raw mut (*stored).begun).write(Atomic::new(TIMER.now()));
+            (&raw mut (*stored).tag_flags).write(Atomic::new(self.open.tag << FLAG_BITS | flags));
             // INVARIANT: Just made.
-            Some(FrameRef(stored.as_ref()))
+            Some(FrameRef(&*stored))
         }
     }
 
@@ -449,7 +546,7 @@ impl Return<'_> {
     /// What was kept when the function was called.
     #[inline]
     pub fn kept(&self) -> Option<FrameRef<'_>> {
-        self.open.frame(0)
+        self.open.kept(0)
     }
 
     /// What the function returns, as the register holds it.
@@ -553,6 +650,10 @@ impl<G: Bound> Hook<G> {
     /// if there are 16 users already.
     pub fn new(_: Resolved, tr: &TraceArray, slot: u32, state: Arc<G>) -> Result<Self> {
         let place = G::hooks().get(slot as usize).ok_or(EINVAL)?;
+        if HOOKED.read_once() == 0 {
+            // Of a hook that is gone nobody reads a frame any more.
+            TIMER.choose();
+        }
         // SAFETY: The trace array is alive, and its `ops` is made with it and goes with it.
         let filter = unsafe { (*tr.as_ptr()).ops };
         if filter.is_null() {
@@ -589,6 +690,7 @@ impl<G: Bound> Hook<G> {
             return Err(error);
         }
         place.store(inner, Release);
+        HOOKED.fetch_add(1u32.wrapping_shl(slot), Relaxed);
         let inner = NonNull::new(inner).ok_or(EINVAL)?;
         // INVARIANT: Just registered.
         Ok(Self { inner, slot })
@@ -611,10 +713,15 @@ pub fn for_each_hook<G: Bound>(mut with: impl FnMut(&TraceArray, &G)) {
     unsafe { ktrace_preempt_enable() };
 }
 
-/// Tells all hooks that the current task is about to end. Task context; for probes.
-pub fn current_ends<G: Bound>() {
-    // SAFETY: Turned on again below.
-    unsafe { ktrace_preempt_disable() };
+/// The slots that have hooks: each adds its bit, and takes it away again.
+static HOOKED: Atomic<u32> = Atomic::new(0);
+
+/// Calls `with` for each hook, if the current task has open calls. With preemption off.
+///
+/// # Safety
+///
+/// Preemption is off.
+unsafe fn for_each_open<G: Bound>(mut with: impl FnMut(&G, &Open<'_>)) {
     // SAFETY: Single words of the current task, which is alive.
     let (task, depth) = unsafe {
         let task = ktrace_current();
@@ -624,33 +731,60 @@ pub fn current_ends<G: Bound>() {
         };
         (task, depth)
     };
-    for place in G::hooks() {
+    if depth < 0 {
+        return;
+    }
+    let mut slots = HOOKED.read_once();
+    while slots != 0 {
+        let slot = slots.trailing_zeros();
+        slots &= slots.wrapping_sub(1);
         // SAFETY: Null, or registered: who unregisters clears the place first, and then waits for
         // all who have preemption off.
-        let Some(inner) = (unsafe { place.load(Acquire).as_ref() }) else {
+        let hook = G::hooks()
+            .get(slot as usize)
+            .and_then(|place| unsafe { place.read_once().as_ref() });
+        let Some(inner) = hook else {
             continue;
         };
-        if depth >= 0 {
-            // INVARIANT: Preemption is off. What is on the stack stays: this runs in its task.
-            inner.state.ends(&Open {
-                ops: &inner.shared.ops,
-                // SAFETY: As above.
-                task: unsafe { Task::from_raw(task) },
-                tag: inner.tag,
-                // SAFETY: Alive as long as the hook is registered.
-                tr: unsafe { TraceArray::from_raw(inner.tr) },
-                depth,
-            });
-        }
+        let open = Open {
+            ops: &inner.shared.ops,
+            // SAFETY: As above.
+            task: unsafe { Task::from_raw(task) },
+            tag: inner.tag,
+            // SAFETY: Alive as long as the hook is registered.
+            tr: unsafe { TraceArray::from_raw(inner.tr) },
+            depth,
+        };
+        // INVARIANT: Preemption is off. What is on the stack stays: this runs in its task.
+        with(&inner.state, &open);
     }
+}
+
+/// Tells all hooks that the current task is about to end. Task context; for probes.
+pub fn current_ends<G: Bound>() {
+    // SAFETY: Turned on again below.
+    unsafe { ktrace_preempt_disable() };
+    // SAFETY: Just turned off.
+    unsafe { for_each_open::<G>(|hook, open| hook.ends(open)) };
     // SAFETY: Turned off above.
     unsafe { ktrace_preempt_enable() };
+}
+
+/// Tells all hooks that a task is about to lose its CPU. For the probe on that, which runs in it, with
+/// interrupts off.
+#[inline]
+pub fn current_leaves<G: Bound>() {
+    if HOOKED.read_once() != 0 {
+        // SAFETY: The scheduler has interrupts off.
+        unsafe { for_each_open::<G>(|hook, open| hook.leaves(open)) };
+    }
 }
 
 impl<G: Bound> Drop for Hook<G> {
     fn drop(&mut self) {
         if let Some(place) = G::hooks().get(self.slot as usize) {
             place.store(core::ptr::null_mut(), Release);
+            HOOKED.fetch_add(1u32.wrapping_shl(self.slot).wrapping_neg(), Relaxed);
         }
         // SAFETY: Registered, by the invariant. After the wait no callback runs any more, and none
         // will: the kernel has forgotten about it, open calls included.

@@ -114,8 +114,6 @@ pub(crate) struct Blocked {
 pub(crate) struct OffCpu {
     pub(crate) wait_ns: u64,
     pub(crate) block_ns: u64,
-    /// How often it has left a CPU, modulo 2^32.
-    pub(crate) switches: u32,
 }
 
 /// What a task has done since it was first seen.
@@ -355,16 +353,13 @@ impl Accounts {
         Some(OffCpu {
             wait_ns: account.wait_ns.get(),
             block_ns: account.block_ns.get(),
-            switches: task.switches(),
         })
     }
 
-    /// The same if all of it was seen since the task had left a CPU `switches` times.
-    pub(crate) fn off_cpu_since(&self, task: Task<'_>, switches: u32) -> Option<OffCpu> {
-        let account = self.known(task)?;
-        let now = self.off_cpu(task)?;
-        let covered = account.current.covers(switches, now.switches);
-        covered.then_some(now)
+    /// Whether all was seen that a task, the current one, did since it had left a CPU `switches` times.
+    pub(crate) fn has_seen_since(&self, task: Task<'_>, switches: u32) -> bool {
+        self.known(task)
+            .is_some_and(|account| account.current.covers(switches, task.switches()))
     }
 
     /// How a task, the current one, was blocked last. Any context.
@@ -537,6 +532,7 @@ impl SchedHooks for Accounts {
     fn switch(&self, prev: Leaving<'_>, next: Arriving<'_>, now_ns: u64) {
         let clock = clock::trace_clock();
         if prev.followed {
+            fgraph::current_leaves();
             self.leaves(prev.task, prev.state, now_ns, clock);
         }
         if next.followed {

@@ -74,6 +74,7 @@ impl GraphHook for Nobody {
         false
     }
     fn returned(&self, _: &Return<'_>) {}
+    fn leaves(&self, _: &Open<'_>) {}
     fn ends(&self, _: &Open<'_>) {}
 }
 

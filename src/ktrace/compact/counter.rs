@@ -47,6 +47,23 @@ impl Clock {
     }
 }
 
+/// The counter, inlined: one that every CPU has, and that costs little to read.
+#[inline(always)]
+pub(in crate::ktrace) fn read() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: Every CPU that the kernel runs on has this instruction.
+    unsafe {
+        core::arch::x86_64::_rdtsc()
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: Reads a register that may be read at every level.
+    unsafe {
+        let count: u64;
+        asm!("mrs {}, cntvct_el0", out(reg) count, options(nomem, nostack, preserves_flags));
+        count
+    }
+}
+
 /// `smp_mb()`.
 #[inline(always)]
 pub(super) fn full_barrier() {

@@ -9,7 +9,7 @@
 //! * [`expand`] shows them as if each item had a record of its own, [`mod@file`] to readers that leave what they
 //!   read where it is, [`pipe`] to those that take it out.
 
-mod counter;
+pub(super) mod counter;
 mod draft;
 pub mod expand;
 pub mod file;
