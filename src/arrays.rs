@@ -520,12 +520,13 @@ impl State {
             hook.pack_with(Recorder::packer);
             return Ok(Recording::Functions(hook));
         }
+        self.see_tracing_thresh(tr);
         let accounts = self.open_accounts()?;
         let profile = match flags & option::PROFILE {
             0 => None,
             _ => Some(self.open_profile(at)?),
         };
-        let graph = Graph::new(recorder, accounts, tr.is_top(), profile);
+        let graph = Graph::new(recorder, accounts, profile);
         let graph = Arc::new(graph, GFP_KERNEL)?;
         if let Some(array) = self.arrays.get_mut(at) {
             array.keeps_times = true;
@@ -534,6 +535,18 @@ impl State {
         self.tell_gate();
         let _hook = ktrace::fgraph::Hook::new(self.resolved, tr, slot, graph)?;
         Ok(Recording::Graph { _hook })
+    }
+
+    /// Looks at the kernel's `tracing_thresh`, which is for the top trace array.
+    pub(crate) fn see_tracing_thresh(&mut self, tr: &TraceArray) {
+        let Some(array) = self.index_of(tr).and_then(|at| self.arrays.get(at)) else {
+            return;
+        };
+        let thresh_ns = match tr.is_top() {
+            true => ktrace::fgraph::tracing_thresh_ns(),
+            false => 0,
+        };
+        array.recorder.limits().set_tracing_thresh(thresh_ns);
     }
 
     /// Stops recording in `tr`.

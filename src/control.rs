@@ -245,7 +245,7 @@ impl Control {
 
     fn set_max_depth(&mut self, data: &[u8]) -> Result {
         let depth = parse_depth(data).map_err(|error| self.refuse(data, &error))?;
-        self.with(|_, array| array.recorder().limits().set_max_depth(depth))
+        self.with(|_, array| array.recorder().set_max_depth(depth))
     }
 
     /// Nothing, or white space, leaves no threshold.

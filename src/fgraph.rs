@@ -34,11 +34,13 @@ use crate::{
             bind_graph_hook,
             Call,
             Caller,
+            Ended,
             FrameRef,
             GraphHook,
             Moment,
             Open,
-            Return, //
+            Return,
+            Usual, //
         },
         ftrace_ops::MAX_ARGS,
         records::{
@@ -54,9 +56,7 @@ use crate::{
     },
     limits::{
         Limits,
-        Part,
-        Split,
-        Thresholds, //
+        Split, //
     },
     profile::{
         Active,
@@ -83,9 +83,6 @@ pub(crate) struct CallTimes {
     pub(crate) switches: u32,
     pub(crate) blocked: Blocked,
 }
-
-/// What takes a record of every call's beginning.
-const AT_ONCE: u32 = option::ARGS | option::RETADDR | option::ENTRIES;
 
 /// Of a frame: the record of its beginning is written, or somebody is about to.
 const WRITTEN: u32 = 1 << 0;
@@ -121,8 +118,6 @@ pub(crate) struct Graph {
     recorder: Arc<Recorder>,
     /// Kept as long as calls are traced, so that they can be compared with it.
     accounts: Arc<sched::Registration<Accounts>>,
-    /// Whether `tracing_thresh` is meant for it: it is the top trace array.
-    is_top: bool,
     /// What calls are added to, instead of being recorded.
     profile: Option<(Arc<Profile>, Active)>,
 }
@@ -133,13 +128,11 @@ impl Graph {
     pub(crate) fn new(
         recorder: Arc<Recorder>,
         accounts: Arc<sched::Registration<Accounts>>,
-        is_top: bool,
         profile: Option<Arc<Profile>>,
     ) -> Self {
         Self {
             recorder,
             accounts,
-            is_top,
             profile: profile.map(|profile| (profile, Active::new())),
         }
     }
@@ -153,27 +146,10 @@ impl Graph {
         self.recorder.limits()
     }
 
-    /// What a call has to take at least to be written, in ns, which may not be enough; 0 if no calls
-    /// are left out for being short.
+    /// What a call has to take at least to be written, in ns; 0 if none are left out for being short.
     #[inline]
     fn least_ns(&self) -> u64 {
-        let shortest = self.limits().shortest_threshold();
-        if !self.is_top {
-            return shortest;
-        }
-        match (shortest, fgraph::tracing_thresh_ns()) {
-            (0, ns) | (ns, 0) => ns,
-            (one, other) => one.min(other),
-        }
-    }
-
-    #[cold]
-    fn thresholds(&self) -> Thresholds {
-        let mut thresholds = self.limits().thresholds();
-        if self.is_top && thresholds.get(Part::Total) == 0 {
-            thresholds.set(Part::Total, fgraph::tracing_thresh_ns());
-        }
-        thresholds
+        self.limits().least_ns()
     }
 
     /// Whether the kernel's own files and the options let a call through. Notes in `state` where
@@ -305,7 +281,7 @@ impl Graph {
         if state & word::UNWRITTEN != 0 {
             self.write_callers(call, context);
         }
-        if flags & AT_ONCE != 0 {
+        if flags & option::AT_CALL != 0 {
             self.write_now(call, context, flags);
         }
     }
@@ -391,8 +367,8 @@ impl Graph {
     #[cold]
     fn write_long(&self, ret: &Return<'_>, frame: FrameRef<'_>, total: u64) {
         let (split, switches) = self.divide(ret.task(), frame, total);
-        if frame.is_set(WRITTEN) || self.thresholds().reached_by(&split) {
-            self.write_all(ret, frame, &split, switches);
+        if frame.is_set(WRITTEN) || self.limits().all_thresholds().reached_by(&split) {
+            self.write_all(ret, frame.is_set(WRITTEN), &split, switches);
         }
     }
 
@@ -400,19 +376,13 @@ impl Graph {
     #[cold]
     fn write_unusual(&self, ret: &Return<'_>, frame: FrameRef<'_>, total: u64) {
         let (split, switches) = self.divide(ret.task(), frame, total);
-        self.write_all(ret, frame, &split, switches);
+        self.write_all(ret, frame.is_set(WRITTEN), &split, switches);
     }
 
     /// Writes a return with where its time went, and before it the callers that are not written.
-    fn write_all(
-        &self,
-        ret: &Return<'_>,
-        frame: FrameRef<'_>,
-        split: &Split,
-        switches: u32,
-    ) {
+    #[cold]
+    fn write_all(&self, ret: &Return<'_>, written: bool, split: &Split, switches: u32) {
         let context = ret.context();
-        let written = frame.is_set(WRITTEN);
         if !written {
             self.write_callers(ret, context);
         }
@@ -504,15 +474,15 @@ impl GraphHook for Graph {
         }
         // Whether there is anything to be written before it returns.
         let mut marks = 0;
-        let mut now = state & word::UNWRITTEN != 0 || flags & AT_ONCE != 0;
+        let mut now = state & word::UNWRITTEN != 0 || flags & option::AT_CALL != 0;
         if now {
             now = self.profile.is_none() && self.least_ns() == 0;
-            if now && flags & AT_ONCE != 0 {
+            if now && flags & option::AT_CALL != 0 {
                 marks |= WRITTEN;
             }
         }
         if call.keep(call.task().switches(), marks).is_none() {
-            self.recorder.add(Count::StackFull);
+            self.stack_full();
             return false;
         }
         if now {
@@ -579,6 +549,48 @@ impl GraphHook for Graph {
             return self.write_unusual(&ret.again(), frame, total);
         }
         self.write_return(ret, ret.context(), total, written);
+    }
+
+    fn usual(&self, tag: u32) -> Option<Usual<'_>> {
+        Some(Usual {
+            special: word::SEEN | word::TAG | word::NOTRACE | word::CHOSEN,
+            settled: word::SEEN | (tag as usize) << word::TAG_SHIFT & word::TAG,
+            opens: word::UNWRITTEN | word::UNNOTED,
+            unwritten: word::UNWRITTEN,
+            written: WRITTEN,
+            below: self.recorder.plain_below(),
+            least_ns: self.limits().least_ns_word(),
+            adds_up: self.profile.is_some(),
+        })
+    }
+
+    #[inline]
+    fn added(&self, func: usize, total_ns: u64) {
+        if let Some(profile) = self.profile() {
+            profile.add_call(func, Split::undivided(total_ns));
+        }
+    }
+
+    #[cold]
+    fn long(&self, ret: &Return<'_>, total_ns: u64, how: Ended) {
+        let split = Split::undivided(total_ns);
+        if how.is_written() || self.limits().all_thresholds().reached_by(&split) {
+            self.write_all(ret, how.is_written(), &split, 0);
+        }
+    }
+
+    #[inline]
+    fn ended(&self, ret: &Return<'_>, total_ns: u64, how: Ended) {
+        let written = how.is_written();
+        if how.is_in_doubt() {
+            return self.write_all(&ret.again(), written, &Split::undivided(total_ns), 0);
+        }
+        self.write_return(ret, ret.context(), total_ns, written);
+    }
+
+    #[cold]
+    fn stack_full(&self) {
+        self.recorder.add(Count::StackFull);
     }
 
     fn leaves(&self, open: &Open<'_>) {

@@ -2,6 +2,8 @@
 
 //! What a call must be to be recorded: how deep it may be, and how long it has to take.
 
+use kernel::sync::atomic::Atomic;
+
 use crate::{
     filter::error::{
         Fault,
@@ -114,20 +116,28 @@ impl Thresholds {
 #[derive(Default)]
 pub(crate) struct Limits {
     thresholds: [Word; 4],
-    /// [`Thresholds::shortest`].
-    shortest: Word,
+    /// The kernel's own, if it is meant for this trace array, else 0.
+    tracing_thresh: Word,
+    /// The shortest of all these.
+    least: Word,
     max_depth: Word,
 }
 
 impl Limits {
-    /// The shortest threshold, in ns: no call that is shorter reaches any, since none of its parts is
-    /// longer than all of it. 0 if there is no threshold.
+    /// What a call has to take at least to be written, in ns, which may not be enough: no call that is
+    /// shorter reaches any threshold, since none of its parts is longer than all of it. 0 if no calls are
+    /// left out for being short.
     #[inline]
-    pub(crate) fn shortest_threshold(&self) -> u64 {
-        self.shortest.get()
+    pub(crate) fn least_ns(&self) -> u64 {
+        self.least.get()
     }
 
-    /// The thresholds.
+    /// The same for who looks by himself.
+    pub(crate) fn least_ns_word(&self) -> &Atomic<u64> {
+        self.least.as_atomic()
+    }
+
+    /// The thresholds that were set here.
     pub(crate) fn thresholds(&self) -> Thresholds {
         let mut thresholds = Thresholds::default();
         for (part, word) in Part::ALL.into_iter().zip(&self.thresholds) {
@@ -136,12 +146,27 @@ impl Limits {
         thresholds
     }
 
-    /// Sets the thresholds.
+    /// The thresholds that count: the kernel's own too, where there is none for the total.
+    pub(crate) fn all_thresholds(&self) -> Thresholds {
+        let mut thresholds = self.thresholds();
+        if thresholds.get(Part::Total) == 0 {
+            thresholds.set(Part::Total, self.tracing_thresh.get());
+        }
+        thresholds
+    }
+
+    /// Sets the thresholds. Not to be called twice at once, nor with [`Limits::set_tracing_thresh`].
     pub(crate) fn set_thresholds(&self, thresholds: Thresholds) {
         for (part, word) in Part::ALL.into_iter().zip(&self.thresholds) {
             word.set(thresholds.get(part));
         }
-        self.shortest.set(thresholds.shortest());
+        self.least.set(self.all_thresholds().shortest());
+    }
+
+    /// Sets `tracing_thresh`, in ns; 0 is none.
+    pub(crate) fn set_tracing_thresh(&self, ns: u64) {
+        self.tracing_thresh.set(ns);
+        self.least.set(self.all_thresholds().shortest());
     }
 
     /// How deep a call may be; 0 is no limit.

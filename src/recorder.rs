@@ -95,6 +95,9 @@ pub(crate) mod option {
         /// Many calls in one record.
         COMPACT = c"ferro-compact", 0;
     }
+
+    /// What takes a record of every call's beginning.
+    pub(crate) const AT_CALL: u32 = ARGS | RETADDR | ENTRIES;
 }
 
 /// What is counted.
@@ -125,6 +128,8 @@ const COUNTS: usize = Count::StackFull as usize + 1;
 /// The recording state of one trace array.
 pub(crate) struct Recorder {
     flags: Atomic<u32>,
+    /// Calls that are less deep need nothing but to be timed until they return.
+    plain_below: Atomic<u32>,
     limits: Limits,
     counters: Counters<COUNTS>,
     packer: Packer,
@@ -137,6 +142,7 @@ impl Recorder {
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
             flags: Atomic::new(0),
+            plain_below: Atomic::new(0),
             limits: Limits::default(),
             counters: Counters::new()?,
             packer: Packer::new(),
@@ -153,7 +159,30 @@ impl Recorder {
             self.packer.prepare()?;
         }
         self.flags.store(flags, Relaxed);
+        self.find_plain();
         Ok(())
+    }
+
+    /// Sets how deep a call may be; 0 is no limit. Not to be called twice at once, nor with the former.
+    pub(crate) fn set_max_depth(&self, depth: u32) {
+        self.limits.set_max_depth(depth);
+        self.find_plain();
+    }
+
+    fn find_plain(&self) {
+        let at_call = self.flags() & option::AT_CALL != 0;
+        let below = match self.limits.max_depth() {
+            _ if at_call || self.flags() & option::IRQS == 0 => 0,
+            0 => i32::MAX as u32,
+            depth => depth,
+        };
+        self.plain_below.store(below, Relaxed);
+    }
+
+    /// Which calls need nothing but to be timed until they return, as far as options and limits are
+    /// concerned: those that are less deep than this.
+    pub(crate) fn plain_below(&self) -> &Atomic<u32> {
+        &self.plain_below
     }
 
     /// Writes what happens in compact form, if it can be written so. Preemption must be off; any

@@ -76,6 +76,12 @@ impl Tracer for Ferrotrace {
         }
     }
 
+    fn thresh_changed(tr: &TraceArray) {
+        if let Some(state) = STATE.lock().as_mut() {
+            state.see_tracing_thresh(tr);
+        }
+    }
+
     fn set_options(tr: &TraceArray, flags: u32) -> Result {
         match STATE.lock().as_mut() {
             Some(state) => state.set_options(tr, flags),

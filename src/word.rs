@@ -30,6 +30,11 @@ impl Word {
         self.0.read_once()
     }
 
+    /// Where it lies.
+    pub(crate) fn as_atomic(&self) -> &Atomic<u64> {
+        &self.0
+    }
+
     /// Another one.
     #[inline]
     pub(crate) fn set(&self, value: u64) {

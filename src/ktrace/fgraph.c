@@ -10,29 +10,201 @@
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/trace_events.h>
+#ifdef CONFIG_X86
+#include <asm/tsc.h>
+#else
+#include <asm/sysreg.h>
+#endif
 
 #include "fgraph.h"
+#include "members.h"
 #include "shim.h"
+
+/* Defined by shim.c. */
+void *ktrace_call_fgraph_reserve_data(int idx, int size);
+
+/*
+ * The shortest way of a call: nothing is to be done but to keep a frame, which the
+ * return finds again and which tells how long the call took. It is most of what a
+ * call costs that is not recorded, and what each has to pay for that is. Whatever
+ * is not as usual goes to Rust, which does all of it; so what is asked for here may
+ * be more than there is reason to, but never less.
+ */
+
+#define KTRACE_MULT_SHIFT 22
+#define KTRACE_TAG_SHIFT 8
+
+static __always_inline u64 ktrace_counter_here(void)
+{
+#ifdef CONFIG_X86
+	return rdtsc();
+#else
+	return read_sysreg(cntvct_el0);
+#endif
+}
+
+/* Modulo 2^32. */
+static __always_inline u32 ktrace_switches(const struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+static __always_inline bool ktrace_hash_is_empty(void **hash)
+{
+	/* One that was replaced is freed after a grace period. */
+	return !*(unsigned long *)(READ_ONCE(*hash) + KTRACE_ftrace_hash_count);
+}
+
+/* The hook's word of the current task. */
+static __always_inline unsigned long *ktrace_task_word(struct ktrace_graph *graph,
+						       struct task_struct *task)
+{
+	return (void *)task->ret_stack + graph->word_at;
+}
+
+/* Whether nothing is special with the current task, and its word. */
+static __always_inline bool ktrace_is_settled(struct ktrace_graph *graph,
+					      struct task_struct *task, unsigned long *state)
+{
+	/* Only then is it known where the word is. */
+	unsigned long settled = smp_load_acquire(&graph->settled);
+
+	*state = READ_ONCE(*ktrace_task_word(graph, task));
+	return (*state & graph->usual.special) == settled;
+}
+
+/* Keeps a frame with a call. What is on the stack is little, and so is what is kept there. */
+static noinline notrace int ktrace_graph_keep(struct ktrace_graph *graph)
+{
+	struct ktrace_frame *frame;
+	unsigned long *word;
+
+	frame = ktrace_call_fgraph_reserve_data(graph->ops.idx, sizeof(*frame));
+	if (unlikely(!frame)) {
+		ktrace_graph_full(graph);
+		return 0;
+	}
+	frame->switches = ktrace_switches(current);
+	WRITE_ONCE(frame->begun, ktrace_counter_here());
+	WRITE_ONCE(frame->tag_flags, graph->tag_flags);
+	/* Now that an interrupt finds the frame; what it has noted meanwhile is not lost. */
+	word = ktrace_task_word(graph, current);
+	WRITE_ONCE(*word, READ_ONCE(*word) | graph->usual.opens);
+	return 1;
+}
 
 static int notrace ktrace_graph_entry(struct ftrace_graph_ent *call,
 				      struct fgraph_ops *ops,
 				      struct ftrace_regs *fregs)
 {
 	struct ktrace_graph *graph = container_of(ops, struct ktrace_graph, ops);
+	const struct ktrace_usual *usual = &graph->usual;
+	struct task_struct *task = current;
+	u32 depth = call->depth;
+	unsigned long state;
 
 	/* Preemption is off. */
 	if (!(__this_cpu_read(ktrace_gate) & graph->bit))
 		return 0;
-	return ktrace_graph_called(graph, current, call->func, call->depth, fregs);
+	if (unlikely(!ktrace_is_settled(graph, task, &state)))
+		goto unusual;
+	if (!ktrace_hash_is_empty(graph->graph_hash) ||
+	    !ktrace_hash_is_empty(graph->graph_notrace_hash))
+		goto unusual;
+	/* Of the kernel's, 0 is no limit. */
+	if (depth >= READ_ONCE(*usual->below) || depth > READ_ONCE(*graph->max_depth) - 1)
+		goto unusual;
+	if (state & usual->unwritten && !usual->adds_up && !READ_ONCE(*usual->least_ns))
+		goto unusual;
+	return ktrace_graph_keep(graph);
+
+unusual:
+	return ktrace_graph_called(graph, task, call->func, call->depth, fregs);
+}
+
+/* A call has taken so long, on its CPU all the while. */
+static noinline notrace void ktrace_graph_timed(struct ktrace_graph *graph,
+						const struct ftrace_graph_ret *ret,
+						struct ftrace_regs *fregs, u64 total_ns, u32 how)
+{
+	const struct ktrace_usual *usual = &graph->usual;
+	unsigned long *word = ktrace_task_word(graph, current);
+	unsigned long state = READ_ONCE(*word);
+	u64 least_ns = READ_ONCE(*usual->least_ns);
+
+	if (least_ns || usual->adds_up) {
+		/* Whether the callers are written is for the next one to find out. */
+		WRITE_ONCE(*word, state | usual->unwritten);
+		if (usual->adds_up)
+			ktrace_graph_added(graph, ret->func, total_ns);
+		else if (unlikely(how || total_ns >= least_ns))
+			ktrace_graph_long(graph, current, ret, fregs, total_ns, how);
+		return;
+	}
+	WRITE_ONCE(*word, state & ~usual->unwritten);
+	if (!how && unlikely(!(state & usual->unwritten)))
+		how = KTRACE_IN_DOUBT;
+	ktrace_graph_ended(graph, current, ret, fregs, total_ns, how);
 }
 
 static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 					struct fgraph_ops *ops,
 					struct ftrace_regs *fregs)
 {
-	ktrace_graph_returned(container_of(ops, struct ktrace_graph, ops), current, ret->func,
-			      ret->depth, ret->overrun, fregs);
+	struct ktrace_graph *graph = container_of(ops, struct ktrace_graph, ops);
+	struct task_struct *task = current;
+	struct ktrace_frame *frame;
+	unsigned long state, *end;
+	u64 counts;
+	u32 flags;
+
+	if (unlikely(!ktrace_is_settled(graph, task, &state)))
+		goto unusual;
+	if (unlikely((u32)(state >> 32) != ret->overrun))
+		goto unusual;
+	/* On top of the shadow stack, if nobody else keeps something there. */
+	end = task->ret_stack + task->curr_ret_stack;
+	if (unlikely(end[-1] != graph->top))
+		goto unusual;
+	frame = (struct ktrace_frame *)(end - 1) - 1;
+	flags = READ_ONCE(frame->tag_flags);
+	flags ^= graph->tag_flags;
+	if (unlikely(flags & ~graph->usual.written))
+		goto unusual;
+	if (unlikely(ktrace_switches(task) != frame->switches))
+		goto unusual;
+	/* That long, or something is noted and it is not the counter's. */
+	counts = ktrace_counter_here() - READ_ONCE(frame->begun);
+	if (unlikely(counts >> 32))
+		goto unusual;
+	/* An interrupt that comes from here on does not take it for open, nor for its own. */
+	WRITE_ONCE(frame->tag_flags, 0);
+	ktrace_graph_timed(graph, ret, fregs, counts * graph->mult >> KTRACE_MULT_SHIFT, flags);
+	return;
+
+unusual:
+	ktrace_graph_returned(graph, task, ret, fregs);
+}
+
+/*
+ * Looks where the kernel has put a frame that it was just asked for, and the word of
+ * the current task. From then on that is looked for there first. The words on the
+ * shadow stack tell what they are, so that what is there is never taken for
+ * something else: a kernel that does it in another way is slower, not wrong.
+ */
+void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *word)
+{
+	unsigned long *end = current->ret_stack + current->curr_ret_stack;
+
+	if (!graph->mult || frame != (void *)(end - 1) - sizeof(struct ktrace_frame))
+		return;
+	/* Others who come here at the same time have found what is right as well. */
+	WRITE_ONCE(graph->word_at, (void *)word - (void *)current->ret_stack);
+	WRITE_ONCE(graph->top, end[-1]);
+	/* Pairs with ktrace_settled_word(). */
+	smp_store_release(&graph->settled, graph->settles);
 }
 
 void ktrace_graph_init(struct ktrace_graph *graph)

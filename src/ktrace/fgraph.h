@@ -6,23 +6,71 @@
 #include <linux/trace_events.h>
 #include <linux/types.h>
 
+/* Which calls take the shortest way; `Usual` in fgraph.rs, which says what each is. */
+struct ktrace_usual {
+	unsigned long special;
+	unsigned long opens;
+	unsigned long unwritten;
+	const u32 *below;
+	const u64 *least_ns;
+	u32 written;
+	u32 adds_up;
+};
+
 /* A hook on calls and returns; `Shared` in fgraph.rs. */
 struct ktrace_graph {
 	struct fgraph_ops ops;
+	struct ktrace_usual usual;
+	/* Variables of the kernel. */
+	void **graph_hash;
+	void **graph_notrace_hash;
+	const u32 *max_depth;
+	/*
+	 * How the `special` bits of a task's word are set when nothing is special; before
+	 * it is known where the word lies on the shadow stack, and what stands on top of
+	 * that when a frame of this hook does, what they never are.
+	 */
+	unsigned long settles;
+	unsigned long settled;
+	unsigned long word_at;
+	unsigned long top;
 	/* Its bit in the gate. */
 	u32 bit;
+	/* What its frames are told by, as they have it. */
+	u32 tag_flags;
+	/* How many ns a count is, see `Timer`; 0: calls are not timed by the counter. */
+	u32 mult;
+};
+
+/* How a call ended that took the shortest way: `written` of its frame, or its callers may not be. */
+#define KTRACE_IN_DOUBT 0x100
+
+/* What a hook keeps with a call; `Stored` in fgraph.rs. */
+struct ktrace_frame {
+	u64 begun;
+	u64 noted[2];
+	u32 switches;
+	u32 tag_flags;
 };
 
 /* Defined in Rust. */
 int ktrace_graph_called(struct ktrace_graph *graph, struct task_struct *task,
 			unsigned long func, int depth, struct ftrace_regs *fregs);
 void ktrace_graph_returned(struct ktrace_graph *graph, struct task_struct *task,
-			   unsigned long func, int depth, unsigned int overrun,
-			   struct ftrace_regs *fregs);
+			   const struct ftrace_graph_ret *ret, struct ftrace_regs *fregs);
+void ktrace_graph_added(struct ktrace_graph *graph, unsigned long func, u64 total_ns);
+void ktrace_graph_long(struct ktrace_graph *graph, struct task_struct *task,
+		       const struct ftrace_graph_ret *ret, struct ftrace_regs *fregs,
+		       u64 total_ns, unsigned int how);
+void ktrace_graph_ended(struct ktrace_graph *graph, struct task_struct *task,
+			const struct ftrace_graph_ret *ret, struct ftrace_regs *fregs,
+			u64 total_ns, unsigned int how);
+void ktrace_graph_full(struct ktrace_graph *graph);
 unsigned int ktrace_print_line(struct trace_iterator *iter);
 
 /* Defined in fgraph.c, called from Rust. */
 void ktrace_graph_init(struct ktrace_graph *graph);
+void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *word);
 void ktrace_graph_synchronize(void);
 unsigned long ktrace_return_value(struct ftrace_regs *fregs);
 bool ktrace_in_hardirq(void);

@@ -30,6 +30,7 @@ use core::{
     ops::Deref,
     ptr::{
         addr_of_mut,
+        null,
         NonNull, //
     },
 };
@@ -70,6 +71,11 @@ use super::{
 #[allow(improper_ctypes)]
 extern "C" {
     fn ktrace_graph_init(graph: *mut Shared);
+    fn ktrace_graph_learn(
+        graph: *mut Shared,
+        frame: *mut c_void,
+        word: *mut c_ulong,
+    );
     fn ktrace_graph_synchronize();
     fn ktrace_return_value(fregs: *mut c_void) -> c_ulong;
     fn ktrace_in_hardirq() -> bool;
@@ -132,6 +138,14 @@ impl Timer {
             0 => 1 << MULT_SHIFT,
             mult => mult,
         });
+    }
+
+    /// How many ns a count is, in the same unit; zero if it is not the counter.
+    fn counter_mult(&self) -> u32 {
+        match self.is_clock.read_once() {
+            true => 0,
+            false => self.mult.read_once(),
+        }
     }
 
     #[inline]
@@ -276,6 +290,25 @@ pub trait GraphHook: Send + Sync + Sized + 'static {
     /// A call returns whose beginning this has returned true for. As above.
     fn returned(&self, ret: &Return<'_>);
 
+    /// Which calls take the shortest way, if any do, of those that the hook with this tag sees.
+    fn usual(&self, _tag: u32) -> Option<Usual<'_>> {
+        None
+    }
+
+    /// A call returns that took the shortest way, after so many ns, and did not lose the CPU;
+    /// [`Usual::adds_up`] is set. As above.
+    fn added(&self, _func: usize, _total_ns: u64) {}
+
+    /// The same where it is not; there is a limit ([`Usual::least_ns`]), which it reaches, or its beginning is
+    /// written.
+    fn long(&self, _ret: &Return<'_>, _total_ns: u64, _how: Ended) {}
+
+    /// The same where there is none.
+    fn ended(&self, _ret: &Return<'_>, _total_ns: u64, _how: Ended) {}
+
+    /// A call that takes the shortest way finds the shadow stack full. As above.
+    fn stack_full(&self) {}
+
     /// The current task is about to lose its CPU. With interrupts off.
     fn leaves(&self, task: &Open<'_>);
 
@@ -283,11 +316,110 @@ pub trait GraphHook: Send + Sync + Sized + 'static {
     fn ends(&self, task: &Open<'_>);
 }
 
+/// Which calls need nothing but to be timed, before they return: what [`GraphHook::called`] would do for
+/// them is to keep a frame with the number of the task's switches, no flags, and to set bits of the task's
+/// word. These take the shortest way, which is in C, inlined into the hook; `fgraph.c` says what it looks at.
+/// What is referred to is read at each call.
+///
+/// The upper half of the task's word is how many calls have found the shadow stack full; a return that
+/// finds it different does not take that way.
+#[derive(Clone, Copy)]
+pub struct Usual<'a> {
+    /// Bits of the task's word that tell whether something is special.
+    pub special: usize,
+    /// How these are set when nothing is.
+    pub settled: usize,
+    /// Bits that such a call sets.
+    pub opens: usize,
+    /// The one of these that says that there may be callers to be written: if it is set, and there is no
+    /// threshold, the call is not a usual one; nor is the return, if it is not. It is cleared when something
+    /// was written.
+    pub unwritten: usize,
+    /// The flag of a frame that says that its beginning is written.
+    pub written: u32,
+    /// Calls that are less deep than this, as far as the hook is concerned.
+    pub below: &'a Atomic<u32>,
+    /// What is shorter, in ns, is not written, nor told; 0 is no limit.
+    pub least_ns: &'a Atomic<u64>,
+    /// All is told, however short, and callers do not matter.
+    pub adds_up: bool,
+}
+
+/// How a call ended that took the shortest way.
+#[derive(Clone, Copy)]
+pub struct Ended(u32);
+
+impl Ended {
+    /// `KTRACE_IN_DOUBT` in `fgraph.h`: no flag of a frame.
+    const IN_DOUBT: u32 = 1 << FLAG_BITS;
+
+    /// [`Usual::written`] is set.
+    #[inline]
+    pub fn is_written(self) -> bool {
+        self.0 & !Self::IN_DOUBT != 0
+    }
+
+    /// It is not, and [`Usual::unwritten`] was not: it is not known whether its callers are written.
+    #[inline]
+    pub fn is_in_doubt(self) -> bool {
+        self.0 & Self::IN_DOUBT != 0
+    }
+}
+
+/// The same for C; `struct ktrace_usual` in `fgraph.h`.
+#[repr(C)]
+struct UsualPointers {
+    special: usize,
+    opens: usize,
+    unwritten: usize,
+    below: *const Atomic<u32>,
+    least_ns: *const Atomic<u64>,
+    written: u32,
+    adds_up: u32,
+}
+
+impl UsualPointers {
+    const NONE: Self = Self {
+        special: 0,
+        opens: 0,
+        unwritten: 0,
+        below: null(),
+        least_ns: null(),
+        written: 0,
+        adds_up: 0,
+    };
+
+    fn new(usual: &Usual<'_>) -> Self {
+        Self {
+            special: usual.special,
+            opens: usual.opens,
+            unwritten: usual.unwritten,
+            below: usual.below,
+            least_ns: usual.least_ns,
+            written: usual.written,
+            adds_up: u32::from(usual.adds_up),
+        }
+    }
+}
+
+/// What no word of a task is like.
+const UNSETTLED: usize = usize::MAX;
+
 /// What the C side shares with this; `struct ktrace_graph` in `fgraph.h`.
 #[repr(C)]
 struct Shared {
     ops: abi::fgraph_ops,
+    usual: UsualPointers,
+    graph_hash: *const c_void,
+    graph_notrace_hash: *const c_void,
+    max_depth: *const c_void,
+    settles: usize,
+    settled: usize,
+    word_at: usize,
+    top: usize,
     bit: u32,
+    tag_flags: u32,
+    mult: u32,
 }
 
 /// A hook where the callbacks find it.
@@ -305,11 +437,11 @@ pub struct Inner<G> {
 ///
 /// # Invariants
 ///
-/// Preemption is off, `task` is the current one, `ops` is that of a hook that is registered or was
+/// Preemption is off, `task` is the current one, `shared` is that of a hook that is registered or was
 /// just now, and the shadow stack of the current task holds still but for interrupts, which leave it
 /// as they find it.
 pub struct Open<'a> {
-    ops: &'a abi::fgraph_ops,
+    shared: NonNull<Shared>,
     task: Task<'a>,
     tag: u32,
     tr: &'a TraceArray,
@@ -323,11 +455,35 @@ impl<'a> Open<'a> {
     pub fn again(&self) -> Self {
         // INVARIANT: As that of `self`.
         Self {
-            ops: self.ops,
+            shared: self.shared,
             task: self.task,
             tag: self.tag,
             tr: self.tr,
             depth: self.depth,
+        }
+    }
+
+    /// The hook as the kernel knows it, and its place in the kernel's table.
+    #[inline]
+    fn ops(&self) -> (*mut abi::fgraph_ops, c_int) {
+        // SAFETY: Alive, by the invariant; the place stays as long as it is registered.
+        unsafe {
+            let ops = addr_of_mut!((*self.shared.as_ptr()).ops);
+            (ops, (*ops).idx)
+        }
+    }
+
+    /// Lets calls take the shortest way from now on, the kernel having placed a frame.
+    #[inline]
+    fn learn(&self, stored: *mut Stored) {
+        let shared = self.shared.as_ptr();
+        // SAFETY: Alive, by the invariant. What others may write meanwhile is read as a whole, and written in
+        // C, which the frame of a call that just begins and the word of the current task are for.
+        unsafe {
+            if (&raw const (*shared).settled).read_volatile() == UNSETTLED {
+                let word = ktrace_call_fgraph_get_task_var(self.ops().0);
+                ktrace_graph_learn(shared, stored.cast(), word);
+            }
         }
     }
 
@@ -360,7 +516,7 @@ impl<'a> Open<'a> {
     pub fn kept(&self, up: i32) -> Option<FrameRef<'_>> {
         let mut size = 0;
         // SAFETY: Walks the shadow stack of the current task, by the invariant.
-        let data = unsafe { ktrace_call_fgraph_retrieve_parent_data(self.ops.idx, &mut size, up) };
+        let data = unsafe { ktrace_call_fgraph_retrieve_parent_data(self.ops().1, &mut size, up) };
         let stored = NonNull::new(data.cast::<Stored>())?;
         if (size as usize) < size_of::<Stored>() {
             return None;
@@ -391,8 +547,7 @@ impl<'a> Open<'a> {
     #[inline]
     pub fn task_word(&self) -> TaskWord<'_> {
         // SAFETY: The current task has a shadow stack, where the kernel keeps a word for each hook.
-        let word =
-            unsafe { ktrace_call_fgraph_get_task_var(core::ptr::from_ref(self.ops).cast_mut()) };
+        let word = unsafe { ktrace_call_fgraph_get_task_var(self.ops().0) };
         // SAFETY: As above; as long as the shadow stack, which a task keeps until it ends. Only the
         // task itself, and interrupts on top of it, come to it.
         TaskWord(unsafe { &*word.cast::<Atomic<usize>>() })
@@ -472,9 +627,10 @@ impl Call<'_> {
     pub fn keep(&self, half: u32, flags: u32) -> Option<FrameRef<'_>> {
         // SAFETY: Called once within the callback, for the task that runs here.
         let data = unsafe {
-            ktrace_call_fgraph_reserve_data(self.open.ops.idx, size_of::<Stored>() as c_int)
+            ktrace_call_fgraph_reserve_data(self.open.ops().1, size_of::<Stored>() as c_int)
         };
         let stored = NonNull::new(data.cast::<Stored>())?.as_ptr();
+        self.open.learn(stored);
         let flags = flags & ((1 << FLAG_BITS) - 1);
         // SAFETY: As many bytes as were asked for, aligned to words, that nobody else looks at
         // before the callback has returned but an interrupt, through `kept()`, which looks at the
@@ -543,10 +699,14 @@ impl Return<'_> {
         }
     }
 
-    /// What was kept when the function was called.
+    /// What was kept when the function was called; once. From then on, an interrupt does not take the call for
+    /// open, nor what is left of the frame for one of its own.
     #[inline]
     pub fn kept(&self) -> Option<FrameRef<'_>> {
-        self.open.kept(0)
+        let frame = self.open.kept(0)?;
+        let flags = frame.0.tag_flags.read_once() & ((1 << FLAG_BITS) - 1);
+        frame.0.tag_flags.write_once(flags);
+        Some(frame)
     }
 
     /// What the function returns, as the register holds it.
@@ -659,13 +819,30 @@ impl<G: Bound> Hook<G> {
         if filter.is_null() {
             return Err(ENOMEM);
         }
+        let tag = NEXT_TAG.fetch_add(1, Relaxed) & (u32::MAX >> FLAG_BITS);
+        let usual = state.usual(tag);
+        let shared = Shared {
+            ops: abi::fgraph_ops::default(),
+            graph_hash: Data::GraphHash.as_ptr::<c_void>(),
+            graph_notrace_hash: Data::GraphNotraceHash.as_ptr::<c_void>(),
+            max_depth: Data::GraphMaxDepth.as_ptr::<c_void>(),
+            settles: usual.map_or(UNSETTLED, |usual| usual.settled),
+            settled: UNSETTLED,
+            word_at: 0,
+            top: 0,
+            bit: 1u32.wrapping_shl(slot),
+            tag_flags: tag << FLAG_BITS,
+            mult: TIMER.counter_mult(),
+            // What it points to is part of `state`, which stays as long as this does.
+            usual: match &usual {
+                Some(usual) => UsualPointers::new(usual),
+                None => UsualPointers::NONE,
+            },
+        };
         let inner = KBox::new(
             Inner {
-                shared: Shared {
-                    ops: abi::fgraph_ops::default(),
-                    bit: 1u32.wrapping_shl(slot),
-                },
-                tag: NEXT_TAG.fetch_add(1, Relaxed) & (u32::MAX >> FLAG_BITS),
+                shared,
+                tag,
                 tr: tr.as_ptr(),
                 state,
             },
@@ -747,7 +924,7 @@ unsafe fn for_each_open<G: Bound>(mut with: impl FnMut(&G, &Open<'_>)) {
             continue;
         };
         let open = Open {
-            ops: &inner.shared.ops,
+            shared: NonNull::from(&inner.shared),
             // SAFETY: As above.
             task: unsafe { Task::from_raw(task) },
             tag: inner.tag,
@@ -816,7 +993,7 @@ pub unsafe fn dispatch_call<G: Bound>(
     // INVARIANT: Within the callback: preemption is off, and the call is on the shadow stack.
     inner.state.called(&Call {
         open: Open {
-            ops: &inner.shared.ops,
+            shared: NonNull::from(&inner.shared),
             // SAFETY: The current task, by the precondition.
             task: unsafe { Task::from_raw(task) },
             tag: inner.tag,
@@ -829,6 +1006,35 @@ pub unsafe fn dispatch_call<G: Bound>(
     })
 }
 
+/// The return that the kernel tells of.
+///
+/// # Safety
+///
+/// As for [`dispatch_call`], within the callback for a return.
+#[inline(always)]
+unsafe fn return_of<'a, G>(
+    inner: &'a Inner<G>,
+    task: *mut kernel::bindings::task_struct,
+    ret: &abi::ftrace_graph_ret,
+    fregs: *mut c_void,
+) -> Return<'a> {
+    // INVARIANT: By the precondition; the call leaves the shadow stack after the callback.
+    Return {
+        open: Open {
+            shared: NonNull::from(&inner.shared),
+            // SAFETY: The current task, by the precondition.
+            task: unsafe { Task::from_raw(task) },
+            tag: inner.tag,
+            // SAFETY: Alive as long as the hook is registered.
+            tr: unsafe { TraceArray::from_raw(inner.tr) },
+            depth: ret.depth,
+        },
+        func: ret.func as usize,
+        overrun: ret.overrun,
+        fregs,
+    }
+}
+
 /// # Safety
 ///
 /// As for [`dispatch_call`].
@@ -837,28 +1043,77 @@ pub unsafe fn dispatch_call<G: Bound>(
 pub unsafe fn dispatch_return<G: Bound>(
     graph: *mut c_void,
     task: *mut kernel::bindings::task_struct,
-    func: usize,
-    depth: i32,
-    overrun: u32,
+    ret: *const c_void,
     fregs: *mut c_void,
 ) {
-    // SAFETY: As above.
-    let inner = unsafe { &*graph.cast::<Inner<G>>() };
-    // INVARIANT: As above; the call leaves the shadow stack after the callback.
-    inner.state.returned(&Return {
-        open: Open {
-            ops: &inner.shared.ops,
-            // SAFETY: As above.
-            task: unsafe { Task::from_raw(task) },
-            tag: inner.tag,
-            // SAFETY: Alive as long as the hook is registered.
-            tr: unsafe { TraceArray::from_raw(inner.tr) },
-            depth,
-        },
-        func,
-        overrun,
-        fregs,
-    });
+    // SAFETY: By the precondition.
+    unsafe {
+        let inner = &*graph.cast::<Inner<G>>();
+        let ret = return_of(inner, task, &*ret.cast(), fregs);
+        inner.state.returned(&ret);
+    }
+}
+
+/// # Safety
+///
+/// As for [`dispatch_call`].
+#[doc(hidden)]
+#[inline]
+pub unsafe fn dispatch_end<G: Bound>(
+    graph: *mut c_void,
+    task: *mut kernel::bindings::task_struct,
+    ret: *const c_void,
+    fregs: *mut c_void,
+    total_ns: u64,
+    how: u32,
+) {
+    // SAFETY: By the precondition.
+    unsafe {
+        let inner = &*graph.cast::<Inner<G>>();
+        let ret = return_of(inner, task, &*ret.cast(), fregs);
+        inner.state.ended(&ret, total_ns, Ended(how));
+    }
+}
+
+/// # Safety
+///
+/// As for [`dispatch_call`].
+#[doc(hidden)]
+#[inline]
+pub unsafe fn dispatch_long<G: Bound>(
+    graph: *mut c_void,
+    task: *mut kernel::bindings::task_struct,
+    ret: *const c_void,
+    fregs: *mut c_void,
+    total_ns: u64,
+    how: u32,
+) {
+    // SAFETY: By the precondition.
+    unsafe {
+        let inner = &*graph.cast::<Inner<G>>();
+        let ret = return_of(inner, task, &*ret.cast(), fregs);
+        inner.state.long(&ret, total_ns, Ended(how));
+    }
+}
+
+/// # Safety
+///
+/// As for [`dispatch_call`].
+#[doc(hidden)]
+#[inline]
+pub unsafe fn dispatch_add<G: Bound>(graph: *mut c_void, func: usize, total_ns: u64) {
+    // SAFETY: By the precondition.
+    unsafe { &*graph.cast::<Inner<G>>() }.state.added(func, total_ns);
+}
+
+/// # Safety
+///
+/// As for [`dispatch_call`].
+#[doc(hidden)]
+#[inline]
+pub unsafe fn dispatch_full<G: Bound>(graph: *mut c_void) {
+    // SAFETY: By the precondition.
+    unsafe { &*graph.cast::<Inner<G>>() }.state.stack_full();
 }
 
 /// Names the one type whose [`GraphHook`] the callbacks call.
@@ -868,7 +1123,6 @@ macro_rules! bind_graph_hook {
         const _: () = {
             use ::kernel::ffi::{
                 c_int,
-                c_uint,
                 c_ulong,
                 c_void, //
             };
@@ -910,22 +1164,65 @@ macro_rules! bind_graph_hook {
             unsafe extern "C" fn ktrace_graph_returned(
                 graph: *mut c_void,
                 task: *mut ::kernel::bindings::task_struct,
-                func: c_ulong,
-                depth: c_int,
-                overrun: c_uint,
+                ret: *const c_void,
                 fregs: *mut c_void,
             ) {
                 // SAFETY: By the precondition.
-                unsafe {
-                    fgraph::dispatch_return::<$hook>(
-                        graph,
-                        task,
-                        func as usize,
-                        depth,
-                        overrun,
-                        fregs,
-                    )
-                }
+                unsafe { fgraph::dispatch_return::<$hook>(graph, task, ret, fregs) }
+            }
+
+            /// # Safety
+            ///
+            /// For `fgraph.c`: a registered hook, and what the kernel passed.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_graph_ended(
+                graph: *mut c_void,
+                task: *mut ::kernel::bindings::task_struct,
+                ret: *const c_void,
+                fregs: *mut c_void,
+                total_ns: u64,
+                how: u32,
+            ) {
+                // SAFETY: By the precondition.
+                unsafe { fgraph::dispatch_end::<$hook>(graph, task, ret, fregs, total_ns, how) }
+            }
+
+            /// # Safety
+            ///
+            /// For `fgraph.c`: a registered hook, and what the kernel passed.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_graph_long(
+                graph: *mut c_void,
+                task: *mut ::kernel::bindings::task_struct,
+                ret: *const c_void,
+                fregs: *mut c_void,
+                total_ns: u64,
+                how: u32,
+            ) {
+                // SAFETY: By the precondition.
+                unsafe { fgraph::dispatch_long::<$hook>(graph, task, ret, fregs, total_ns, how) }
+            }
+
+            /// # Safety
+            ///
+            /// For `fgraph.c`: a registered hook.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_graph_added(
+                graph: *mut c_void,
+                func: c_ulong,
+                total_ns: u64,
+            ) {
+                // SAFETY: By the precondition.
+                unsafe { fgraph::dispatch_add::<$hook>(graph, func as usize, total_ns) }
+            }
+
+            /// # Safety
+            ///
+            /// For `fgraph.c`: a registered hook.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_graph_full(graph: *mut c_void) {
+                // SAFETY: By the precondition.
+                unsafe { fgraph::dispatch_full::<$hook>(graph) }
             }
         };
     };

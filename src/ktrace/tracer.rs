@@ -114,6 +114,10 @@ pub trait Tracer: Send + Sync + 'static {
     /// It is the current tracer of `tr` no longer. Under `trace_types_lock`.
     fn reset(tr: &TraceArray);
 
+    /// `tracing_thresh` is another one; it is current in `tr`, the top trace array. Under
+    /// `trace_types_lock`.
+    fn thresh_changed(_tr: &TraceArray) {}
+
     /// An option of `tr` changes, whether the tracer is current there or not; all options will be
     /// `flags`. Under `trace_types_lock`.
     ///
@@ -209,6 +213,7 @@ impl<T: Tracer> Registration<T> {
         tracer.init = Some(init::<T>);
         tracer.reset = Some(reset::<T>);
         tracer.set_flag = Some(set_flag::<T>);
+        tracer.update_thresh = Some(update_thresh::<T>);
         tracer.open = Some(open::<T>);
         tracer.close = Some(close::<T>);
         tracer.pipe_open = Some(pipe_open::<T>);
@@ -544,6 +549,16 @@ unsafe extern "C" fn set_flag<T: Tracer>(
         T::set_options(unsafe { given(tr) }, flags)?;
         Ok(0)
     })
+}
+
+/// # Safety
+///
+/// For the kernel, as a callback of `struct tracer`: with a trace array where `init()` succeeded,
+/// under `trace_types_lock`.
+unsafe extern "C" fn update_thresh<T: Tracer>(tr: *mut abi::trace_array) -> c_int {
+    // SAFETY: Called for a write to `tracing_thresh`, which is one of the top trace array's files.
+    T::thresh_changed(unsafe { given(tr) });
+    0
 }
 
 /// Whether the iterator belongs to an open `trace` file. That of `ftrace_dump()` is opened, but
