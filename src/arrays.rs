@@ -89,7 +89,7 @@ enum Recording {
     /// Entries of functions alone.
     Functions(ftrace_ops::Hook<Recorder>),
     /// Calls and returns.
-    Graph { _hook: ktrace::fgraph::Hook<Graph> },
+    Graph(ktrace::fgraph::Hook<Graph>),
 }
 
 impl Array {
@@ -533,8 +533,9 @@ impl State {
         }
         // No call is to be recorded whose task has not been followed since before.
         self.tell_gate();
-        let _hook = ktrace::fgraph::Hook::new(self.resolved, tr, slot, graph)?;
-        Ok(Recording::Graph { _hook })
+        let hook = ktrace::fgraph::Hook::new(self.resolved, tr, slot, graph)?;
+        hook.pack_with(Graph::packer);
+        Ok(Recording::Graph(hook))
     }
 
     /// Looks at the kernel's `tracing_thresh`, which is for the top trace array.
@@ -574,8 +575,10 @@ impl State {
         let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
         let before = array.recorder.flags();
         array.recorder.set_flags(flags)?;
-        if let Some(Recording::Functions(hook)) = &array.hook {
-            hook.pack_with(Recorder::packer);
+        match &array.hook {
+            Some(Recording::Functions(hook)) => hook.pack_with(Recorder::packer),
+            Some(Recording::Graph(hook)) => hook.pack_with(Graph::packer),
+            None => {}
         }
         if array.hook.is_none() || (before ^ flags) & (option::GRAPH | option::PROFILE) == 0 {
             return Ok(());

@@ -24,6 +24,7 @@ use crate::{
     ktrace::{
         compact::{
             pack::Outcome,
+            packer::Packer,
             word::{
                 self as compact,
                 Item, //
@@ -140,6 +141,11 @@ impl Graph {
     /// The profile, if calls are added to one.
     pub(crate) fn profile(&self) -> Option<&Profile> {
         self.profile.as_ref().map(|(profile, _)| &**profile)
+    }
+
+    /// What leaves are packed by, if they are.
+    pub(crate) fn packer(&self) -> Option<&Packer> {
+        self.recorder.call_packer()
     }
 
     fn limits(&self) -> &Limits {

@@ -200,6 +200,13 @@ impl Recorder {
         (flags & (option::COMPACT | MORE) == option::COMPACT).then_some(&self.packer)
     }
 
+    /// What calls are packed by, if nothing else is to be recorded of them.
+    pub(crate) fn call_packer(&self) -> Option<&Packer> {
+        const MORE: u32 = option::RETVAL;
+        let flags = self.flags();
+        (flags & (option::COMPACT | MORE) == option::COMPACT).then_some(&self.packer)
+    }
+
     /// The options.
     #[inline]
     pub(crate) fn flags(&self) -> u32 {
@@ -216,6 +223,7 @@ impl Recorder {
     pub(crate) fn count(&self, what: Count) -> u64 {
         let elsewhere = match what {
             Count::Functions => self.packer.functions(),
+            Count::Returns => self.packer.calls(),
             _ => 0,
         };
         self.counters.sum(what as usize).wrapping_add(elsewhere)

@@ -27,6 +27,16 @@
 #define KTRACE_KNOWN_BITS 6
 #define KTRACE_DELTA_BITS 24
 
+/* A word that is about a call; word.rs says what stands where. */
+#define KTRACE_LEAF (1UL << 62)
+#define KTRACE_LEAF_FUNC_BITS 23
+#define KTRACE_LEAF_FUNC_SHIFT 37
+#define KTRACE_LEAF_DEPTH_SHIFT 31
+#define KTRACE_LEAF_DEPTH_BITS 6
+#define KTRACE_LEAF_NS_SHIFT 16
+#define KTRACE_LEAF_NS_BITS 15
+#define KTRACE_LEAF_DELTA_BITS 16
+
 /* What stands in a word of the pack; `Known` in pack.rs. */
 struct ktrace_known {
 	unsigned long ip;
@@ -52,9 +62,12 @@ struct ktrace_pack {
 	unsigned long write;
 	u64 stamp;
 	unsigned long cpu;
-	/* What only Rust looks at. */
-	u64 *words;
+	unsigned long text;
+	u64 calls;
 	u64 halves;
+	/* What only Rust looks at. */
+	u64 calls_seen;
+	u64 *words;
 	u64 functions;
 	u64 items;
 	u32 serial;
@@ -68,6 +81,7 @@ struct ktrace_pack {
 
 /* Defined in Rust. */
 void ktrace_pack_doubted(struct ktrace_pack *pack, unsigned long ip, unsigned long parent_ip);
+void ktrace_pack_doubted_leaf(struct ktrace_pack *pack, unsigned long func, int depth, u64 ns);
 void ktrace_pack_catch_up(void *buffer);
 
 /* A counter that every CPU has, and that costs little to read. */
@@ -137,48 +151,41 @@ static __always_inline struct ktrace_known *ktrace_known_at(struct ktrace_pack *
 	return (void *)pack->known + (mixed & ((1 << KTRACE_KNOWN_BITS) - 1) << 5);
 }
 
-/* With preemption off, while the pack is busy. */
-static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *pack,
-							    unsigned long ip,
-							    unsigned long parent_ip)
+/* Whether the context of the last item is the one that this is. */
+static __always_inline bool ktrace_pack_is_here(struct ktrace_pack *pack)
 {
-	struct ktrace_known *known = ktrace_known_at(pack, ip, parent_ip);
-	void *buffer, *part, *page;
-	u64 now, delta, word, *place;
-	long committing, commits;
+	return pack->preempt == ktrace_raw_preempt() && pack->flags == ktrace_raw_flags() &&
+	       pack->pid == current->pid;
+}
 
-	if (known->ip != ip || known->parent_ip != (parent_ip ^ pack->salt))
-		return KTRACE_PACK_OTHER;
-	if (pack->preempt != ktrace_raw_preempt() || pack->flags != ktrace_raw_flags() ||
-	    pack->pid != current->pid)
-		return KTRACE_PACK_OTHER;
-	buffer = KTRACE_MEMBER(void *, pack->tr,
-			       KTRACE_trace_array_array_buffer + KTRACE_array_buffer_buffer);
+static __always_inline void *ktrace_pack_buffer(struct ktrace_pack *pack)
+{
+	return KTRACE_MEMBER(void *, pack->tr,
+			     KTRACE_trace_array_array_buffer + KTRACE_array_buffer_buffer);
+}
+
+/* The part of the buffer that this CPU has, if something is recorded there. */
+static __always_inline void *ktrace_pack_part(struct ktrace_pack *pack, void *buffer)
+{
+	void *part;
+
 	if (KTRACE_MEMBER(int, buffer, KTRACE_trace_buffer_record_disabled))
-		return KTRACE_PACK_OTHER;
+		return NULL;
 	/* A CPU that runs has a part in every buffer. */
 	part = KTRACE_MEMBER(void **, buffer, KTRACE_trace_buffer_buffers)[pack->cpu];
 	if (KTRACE_MEMBER(int, part, KTRACE_ring_buffer_per_cpu_record_disabled))
-		return KTRACE_PACK_OTHER;
-	now = ktrace_counter_here();
-	delta = now - pack->time;
-	if (delta >> KTRACE_DELTA_BITS)
-		return KTRACE_PACK_OTHER;
-	place = pack->place;
-	/* If it should not be written after all, this pack is not added to any more. */
-	if (pack->half) {
-		word = pack->half | known->second | delta;
-		pack->half = 0;
-		pack->place = place + 1;
-	} else {
-		if (place == pack->end)
-			return KTRACE_PACK_OTHER;
-		word = known->first | delta << 32;
-		pack->half = word;
-	}
-	pack->time = now;
+		return NULL;
+	return part;
+}
 
-	page = pack->page;
+/* Puts a word where it belongs, if the pack is the last record still. */
+static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *pack,
+							    void *buffer, void *part,
+							    u64 *place, u64 word)
+{
+	void *page = pack->page;
+	long committing, commits;
+
 	/* An interrupt raises it as well, but has lowered it again when this goes on. */
 	committing = KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing);
 	WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing),
@@ -210,6 +217,91 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 	if (unlikely(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_commits) != commits))
 		return KTRACE_PACK_WRITTEN_BUT;
 	return KTRACE_PACK_WRITTEN;
+}
+
+/* A function was called. With preemption off, while the pack is busy. */
+static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *pack,
+							    unsigned long ip,
+							    unsigned long parent_ip)
+{
+	struct ktrace_known *known = ktrace_known_at(pack, ip, parent_ip);
+	enum ktrace_pack_end end;
+	u64 now, delta, word, *place;
+	void *buffer, *part;
+
+	if (known->ip != ip || known->parent_ip != (parent_ip ^ pack->salt))
+		return KTRACE_PACK_OTHER;
+	if (!ktrace_pack_is_here(pack))
+		return KTRACE_PACK_OTHER;
+	buffer = ktrace_pack_buffer(pack);
+	part = ktrace_pack_part(pack, buffer);
+	if (!part)
+		return KTRACE_PACK_OTHER;
+	now = ktrace_counter_here();
+	delta = now - pack->time;
+	if (delta >> KTRACE_DELTA_BITS)
+		return KTRACE_PACK_OTHER;
+	place = pack->place;
+	/* If it should not be written after all, this pack is not added to any more. */
+	if (pack->half) {
+		word = pack->half | known->second | delta;
+		pack->half = 0;
+		pack->place = place + 1;
+	} else {
+		if (place == pack->end)
+			return KTRACE_PACK_OTHER;
+		word = known->first | delta << 32;
+		pack->half = word;
+	}
+	pack->time = now;
+	end = ktrace_pack_put(pack, buffer, part, place, word);
+	/* One half of those that are there was not. */
+	if (unlikely(end == KTRACE_PACK_CLOSED))
+		pack->halves++;
+	return end;
+}
+
+/* A call returned whose beginning is not written. As above. */
+static __always_inline enum ktrace_pack_end ktrace_pack_add_leaf(struct ktrace_pack *pack,
+								 unsigned long func, int depth,
+								 u64 ns)
+{
+	unsigned long offset = func - pack->text, near = offset >> 2;
+	enum ktrace_pack_end end;
+	u64 now, delta, *place;
+	void *buffer, *part;
+
+	/* The last of these stand for addresses that lie elsewhere. */
+	if (offset & 3 || near >= (1UL << KTRACE_LEAF_FUNC_BITS) - 64)
+		return KTRACE_PACK_OTHER;
+	/* Functions take half a word each. */
+	place = pack->place;
+	if (pack->half || place == pack->end)
+		return KTRACE_PACK_OTHER;
+	if (!ktrace_pack_is_here(pack))
+		return KTRACE_PACK_OTHER;
+	buffer = ktrace_pack_buffer(pack);
+	part = ktrace_pack_part(pack, buffer);
+	if (!part)
+		return KTRACE_PACK_OTHER;
+	now = ktrace_counter_here();
+	delta = now - pack->time;
+	if (delta >> KTRACE_LEAF_DELTA_BITS || ns >> KTRACE_LEAF_NS_BITS ||
+	    (u32)depth >> KTRACE_LEAF_DEPTH_BITS)
+		return KTRACE_PACK_OTHER;
+	/* As above. */
+	pack->time = now;
+	pack->place = place + 1;
+	pack->calls++;
+	end = ktrace_pack_put(pack, buffer, part, place,
+			      KTRACE_LEAF | near << KTRACE_LEAF_FUNC_SHIFT |
+			      (u64)depth << KTRACE_LEAF_DEPTH_SHIFT |
+			      ns << KTRACE_LEAF_NS_SHIFT | delta);
+	if (unlikely(end == KTRACE_PACK_CLOSED)) {
+		pack->place = place;
+		pack->calls--;
+	}
+	return end;
 }
 
 #endif

@@ -12,12 +12,8 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/trace_events.h>
-#ifdef CONFIG_X86
-#include <asm/tsc.h>
-#else
-#include <asm/sysreg.h>
-#endif
 
+#include "compact.h"
 #include "fgraph.h"
 #include "members.h"
 #include "shim.h"
@@ -35,15 +31,6 @@ void *ktrace_call_fgraph_reserve_data(int idx, int size);
 
 #define KTRACE_MULT_SHIFT 22
 #define KTRACE_TAG_SHIFT 8
-
-static __always_inline u64 ktrace_counter_here(void)
-{
-#ifdef CONFIG_X86
-	return rdtsc();
-#else
-	return read_sysreg(cntvct_el0);
-#endif
-}
 
 /* Modulo 2^32. */
 static __always_inline u32 ktrace_switches(const struct task_struct *task)
@@ -124,6 +111,62 @@ unusual:
 	return ktrace_graph_called(graph, task, call->func, call->depth, fregs);
 }
 
+/* What is left to be done behind a leaf that was packed, which may take longer. */
+static noinline __cold notrace void ktrace_leaf_written(struct ktrace_pack *pack,
+							const struct ftrace_graph_ret *ret, u64 ns)
+{
+	void *buffer = ktrace_pack_buffer(pack);
+	void *part = KTRACE_MEMBER(void **, buffer, KTRACE_trace_buffer_buffers)[pack->cpu];
+
+	ktrace_pack_catch_up(buffer);
+	if (KTRACE_MEMBER(void *, part, KTRACE_ring_buffer_per_cpu_reader_page) == pack->page)
+		ktrace_pack_doubted_leaf(pack, ret->func, ret->depth, ns);
+	barrier();
+	pack->busy = 0;
+}
+
+/* The same where the pack was closed meanwhile. */
+static noinline __cold notrace void ktrace_leaf_closed(struct ktrace_graph *graph,
+						       const struct ftrace_graph_ret *ret,
+						       struct ftrace_regs *fregs, u64 ns,
+						       struct ktrace_pack *pack)
+{
+	ktrace_pack_catch_up(ktrace_pack_buffer(pack));
+	barrier();
+	pack->busy = 0;
+	ktrace_graph_ended(graph, current, ret, fregs, ns, 0);
+}
+
+/* Packs a leaf by the shortest way, or leaves it to Rust. All calls are the last thing that is done. */
+static noinline notrace void ktrace_graph_leaf(struct ktrace_graph *graph,
+					       const struct ftrace_graph_ret *ret,
+					       struct ftrace_regs *fregs, u64 ns,
+					       struct ktrace_pack __percpu *packs)
+{
+	struct ktrace_pack *pack = raw_cpu_ptr(packs);
+
+	/* With RT, softirqs are counted elsewhere. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(pack->busy || ret->overrun))
+		return ktrace_graph_ended(graph, current, ret, fregs, ns, 0);
+	/* Anything but 0; this is at hand. */
+	pack->busy = ret->func;
+	barrier();
+	switch (ktrace_pack_add_leaf(pack, ret->func, ret->depth, ns)) {
+	case KTRACE_PACK_WRITTEN:
+		break;
+	case KTRACE_PACK_WRITTEN_BUT:
+		return ktrace_leaf_written(pack, ret, ns);
+	case KTRACE_PACK_CLOSED:
+		return ktrace_leaf_closed(graph, ret, fregs, ns, pack);
+	case KTRACE_PACK_OTHER:
+		barrier();
+		pack->busy = 0;
+		return ktrace_graph_ended(graph, current, ret, fregs, ns, 0);
+	}
+	barrier();
+	pack->busy = 0;
+}
+
 /* A call has taken so long, on its CPU all the while. */
 static noinline notrace void ktrace_graph_timed(struct ktrace_graph *graph,
 						const struct ftrace_graph_ret *ret,
@@ -133,6 +176,7 @@ static noinline notrace void ktrace_graph_timed(struct ktrace_graph *graph,
 	unsigned long *word = ktrace_task_word(graph, current);
 	unsigned long state = READ_ONCE(*word);
 	u64 least_ns = READ_ONCE(*usual->least_ns);
+	struct ktrace_pack __percpu *packs;
 
 	if (least_ns || usual->adds_up) {
 		/* Whether the callers are written is for the next one to find out. */
@@ -144,8 +188,13 @@ static noinline notrace void ktrace_graph_timed(struct ktrace_graph *graph,
 		return;
 	}
 	WRITE_ONCE(*word, state & ~usual->unwritten);
-	if (!how && unlikely(!(state & usual->unwritten)))
-		how = KTRACE_IN_DOUBT;
+	if (!how) {
+		packs = READ_ONCE(graph->packs);
+		if (unlikely(!(state & usual->unwritten)))
+			how = KTRACE_IN_DOUBT;
+		else if (packs)
+			return ktrace_graph_leaf(graph, ret, fregs, total_ns, packs);
+	}
 	ktrace_graph_ended(graph, current, ret, fregs, total_ns, how);
 }
 

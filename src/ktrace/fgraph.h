@@ -6,6 +6,8 @@
 #include <linux/trace_events.h>
 #include <linux/types.h>
 
+struct ktrace_pack;
+
 /* Which calls take the shortest way; `Usual` in fgraph.rs, which says what each is. */
 struct ktrace_usual {
 	unsigned long special;
@@ -34,6 +36,8 @@ struct ktrace_graph {
 	unsigned long settled;
 	unsigned long word_at;
 	unsigned long top;
+	/* What leaves are packed by, or none. */
+	struct ktrace_pack __percpu *packs;
 	/* Its bit in the gate. */
 	u32 bit;
 	/* What its frames are told by, as they have it. */

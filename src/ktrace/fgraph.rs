@@ -31,6 +31,7 @@ use core::{
     ptr::{
         addr_of_mut,
         null,
+        null_mut,
         NonNull, //
     },
 };
@@ -53,6 +54,7 @@ use super::{
     abi,
     compact::{
         counter,
+        packer::Packer,
         word::MULT_SHIFT, //
     },
     ftrace_ops::MAX_ARGS,
@@ -417,6 +419,7 @@ struct Shared {
     settled: usize,
     word_at: usize,
     top: usize,
+    packs: Atomic<*mut c_void>,
     bit: u32,
     tag_flags: u32,
     mult: u32,
@@ -830,6 +833,7 @@ impl<G: Bound> Hook<G> {
             settled: UNSETTLED,
             word_at: 0,
             top: 0,
+            packs: Atomic::new(null_mut()),
             bit: 1u32.wrapping_shl(slot),
             tag_flags: tag << FLAG_BITS,
             mult: TIMER.counter_mult(),
@@ -871,6 +875,15 @@ impl<G: Bound> Hook<G> {
         let inner = NonNull::new(inner).ok_or(EINVAL)?;
         // INVARIANT: Just registered.
         Ok(Self { inner, slot })
+    }
+
+    /// Lets leaves be packed by the shortest way, by what `packer` says, or not. That must be part of the
+    /// state.
+    pub fn pack_with(&self, packer: impl FnOnce(&G) -> Option<&Packer>) {
+        // SAFETY: Alive, by the invariant, and so is what it leads to: the packs stay as long as the packer.
+        let inner = unsafe { self.inner.as_ref() };
+        let packs = packer(&inner.state).map_or(null_mut(), Packer::for_calls);
+        inner.shared.packs.store(packs, Release);
     }
 }
 

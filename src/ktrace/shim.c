@@ -196,8 +196,7 @@ static noinline notrace void ktrace_hit(unsigned long ip, unsigned long parent_i
 static noinline __cold notrace void ktrace_pack_written(unsigned long ip, unsigned long parent_ip,
 							struct ktrace_pack *pack)
 {
-	void *buffer = KTRACE_MEMBER(void *, pack->tr, KTRACE_trace_array_array_buffer +
-				     KTRACE_array_buffer_buffer);
+	void *buffer = ktrace_pack_buffer(pack);
 	void *part = KTRACE_MEMBER(void **, buffer, KTRACE_trace_buffer_buffers)[pack->cpu];
 
 	ktrace_pack_catch_up(buffer);
@@ -214,8 +213,7 @@ static noinline __cold notrace void ktrace_pack_closed(unsigned long ip, unsigne
 						       struct ftrace_regs *fregs,
 						       unsigned int slot)
 {
-	ktrace_pack_catch_up(KTRACE_MEMBER(void *, pack->tr, KTRACE_trace_array_array_buffer +
-					   KTRACE_array_buffer_buffer));
+	ktrace_pack_catch_up(ktrace_pack_buffer(pack));
 	barrier();
 	pack->busy = 0;
 	preempt_enable_notrace();

@@ -69,6 +69,7 @@ use super::{
     },
     draft::Draft,
     word::{
+        Call,
         Item,
         Text,
         MAX_WORDS,
@@ -202,10 +203,15 @@ pub(super) struct Local {
     pub(super) write: usize,
     pub(super) stamp: u64,
     pub(super) cpu: usize,
-    pub(super) words: *mut u64,
+    /// [`Text::base`].
+    pub(super) text: usize,
+    /// How many calls have come by the shortest way, ever, and of how many of them `items` knows.
+    pub(super) calls: u64,
     /// How many halves of words there were when it was last written to in another way than the
-    /// shortest: those since then are one function each.
+    /// shortest: those since then are one function each, but for the two of each call.
     pub(super) halves: u64,
+    pub(super) calls_seen: u64,
+    pub(super) words: *mut u64,
     /// How many functions there were by then, ever.
     pub(super) functions: u64,
     /// How many items of this pack.
@@ -259,9 +265,12 @@ impl Local {
 
     /// Counts what has come by the shortest way.
     fn catch_up(&mut self) {
-        let functions = self.halves_now().saturating_sub(self.halves);
+        let calls = self.calls.wrapping_sub(self.calls_seen);
+        self.calls_seen = self.calls;
+        let halves = self.halves_now().saturating_sub(self.halves);
+        let functions = halves.saturating_sub(calls.wrapping_mul(2));
         self.functions = self.functions.wrapping_add(functions);
-        self.items = self.items.wrapping_add(functions);
+        self.items = self.items.wrapping_add(functions).wrapping_add(calls);
     }
 
     /// Where the words of a draft go.
@@ -341,16 +350,12 @@ impl Local {
     }
 
     /// Notes the context that an item has.
-    fn remember(&mut self, context: Context, item: &Item) {
+    fn remember(&mut self, context: Context) {
         self.packed = context.packed;
         self.pid = context.pid;
-        self.preempt = match item {
-            // SAFETY: Looks at this CPU's own state. It is as the shortest way finds it: there too,
-            // the hook has turned preemption off once.
-            Item::Function { .. } => unsafe { ktrace_raw_context(&mut self.flags) },
-            // What no context is like.
-            _ => u64::MAX,
-        };
+        // SAFETY: Looks at this CPU's own state. It is as the shortest way finds it: there too, the hook
+        // has turned preemption off once.
+        self.preempt = unsafe { ktrace_raw_context(&mut self.flags) };
     }
 
     /// Writes an item.
@@ -411,7 +416,7 @@ impl Local {
         self.learn(&draft);
         self.advance(item, first.wrapping_add(draft.nr), draft.half);
         self.time = now;
-        self.remember(at.context, item);
+        self.remember(at.context);
         match fate {
             Fate::Doubtful => self.write_again(at, item),
             _ => Outcome::Packed,
@@ -526,6 +531,7 @@ impl Local {
             }
         }
         self.end = self.words.wrapping_add(capacity);
+        self.text = text().base;
         self.tr = at.tr;
         self.kind = at.kind;
         // The ring buffer has taken its time before this: what is counted from here is never later
@@ -536,7 +542,7 @@ impl Local {
         self.items = 0;
         self.halves = self.halves_now();
         self.advance(item, draft.nr, draft.half);
-        self.remember(at.context, item);
+        self.remember(at.context);
         Outcome::Packed
     }
 }
@@ -567,13 +573,12 @@ unsafe extern "C" fn ktrace_pack_catch_up(buffer: *mut c_void) {
     unsafe { catch_up(buffer.cast()) };
 }
 
-/// A function was added to a pack, and may have been read before.
+/// What was added to a pack last may have been read before, and is written once more.
 ///
 /// # Safety
 ///
-/// For `compact.h`: with preemption off and a pack that is busy, and that the function was added to.
-#[no_mangle]
-unsafe extern "C" fn ktrace_pack_doubted(pack: *mut c_void, ip: c_ulong, parent_ip: c_ulong) {
+/// For `compact.h`: with preemption off and a pack that is busy, and that the item was added to.
+unsafe fn doubted(pack: *mut c_void, item: &Item) {
     // SAFETY: By the precondition: nobody else touches what is busy. The trace array is alive, as its
     // hook is.
     unsafe {
@@ -584,7 +589,33 @@ unsafe extern "C" fn ktrace_pack_doubted(pack: *mut c_void, ip: c_ulong, parent_
             context: Context::new(ktrace_context(), local.pid),
             clock: Clock::new(),
         };
-        let item = Item::Function { ip, parent_ip };
-        local.write_again(at, &item);
+        local.write_again(at, item);
     }
+}
+
+/// A function.
+///
+/// # Safety
+///
+/// As for [`doubted`].
+#[no_mangle]
+unsafe extern "C" fn ktrace_pack_doubted(pack: *mut c_void, ip: c_ulong, parent_ip: c_ulong) {
+    // SAFETY: By the precondition.
+    unsafe { doubted(pack, &Item::Function { ip, parent_ip }) };
+}
+
+/// A call that returned.
+///
+/// # Safety
+///
+/// As for [`doubted`].
+#[no_mangle]
+unsafe extern "C" fn ktrace_pack_doubted_leaf(
+    pack: *mut c_void,
+    func: c_ulong,
+    depth: c_int,
+    ns: u64,
+) {
+    // SAFETY: By the precondition.
+    unsafe { doubted(pack, &Item::Leaf(Call { func, depth, ns })) };
 }

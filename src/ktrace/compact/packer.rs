@@ -115,18 +115,24 @@ impl Packer {
         unsafe { ktrace_set_packs(slot, memory) };
     }
 
-    /// Functions that were packed, ever.
-    pub fn functions(&self) -> u64 {
+    /// The sum of what `of` says of the packs of all CPUs.
+    fn sum(&self, of: impl Fn(*const Local) -> u64) -> u64 {
         let memory = self.memory.load(Relaxed);
         if memory.is_null() {
             return 0;
         }
-        let of = |cpu| {
-            // SAFETY: Allocated per CPU, by the invariant; null if there cannot be such a CPU.
-            let local: *mut Local = unsafe { ktrace_cpu_ptr(memory, cpu) }.cast();
-            if local.is_null() {
-                return 0;
-            }
+        // SAFETY: Allocated per CPU, by the invariant; null if there cannot be such a CPU.
+        let local = |cpu| unsafe { ktrace_cpu_ptr(memory, cpu) }.cast_const().cast();
+        (0..kernel::cpu::nr_cpu_ids())
+            .map(local)
+            .filter(|local: &*const Local| !local.is_null())
+            .map(of)
+            .sum()
+    }
+
+    /// Functions that were packed, ever.
+    pub fn functions(&self) -> u64 {
+        self.sum(|local| {
             // SAFETY: Single words, each of which its CPU may write meanwhile: the sum is exact when
             // nothing is recorded.
             unsafe {
@@ -136,11 +142,27 @@ impl Packer {
                 let half = addr_of!((*local).half).read_volatile() != 0;
                 let halves = (place.saturating_sub(words) / size_of::<u32>()) as u64;
                 let before = addr_of!((*local).halves).read_volatile();
+                let calls = addr_of!((*local).calls).read_volatile();
+                let calls = calls.saturating_sub(addr_of!((*local).calls_seen).read_volatile());
                 let since = (halves | u64::from(half)).saturating_sub(before);
+                let since = since.saturating_sub(calls.saturating_mul(2));
                 functions.wrapping_add(since.min(2 * MAX_WORDS as u64))
             }
-        };
-        (0..kernel::cpu::nr_cpu_ids()).map(of).sum()
+        })
+    }
+
+    /// Calls that were packed by the shortest way, ever.
+    pub fn calls(&self) -> u64 {
+        // SAFETY: As above.
+        self.sum(|local| unsafe { addr_of!((*local).calls).read_volatile() })
+    }
+
+    /// The packs, for calls that take the shortest way to them; null if they may not.
+    pub(in crate::ktrace) fn for_calls(&self) -> *mut c_void {
+        match self.is_counter.load(Relaxed) {
+            true => self.memory.load(Relaxed),
+            false => null_mut(),
+        }
     }
 
     /// Writes an item, which happens now, to a pack; `kind` is the number that records of packs begin
