@@ -571,9 +571,9 @@ impl GraphHook for Graph {
     }
 
     #[inline]
-    fn added(&self, func: usize, total_ns: u64) {
+    fn added(&self, cpu: usize, func: usize, total_ns: u64) {
         if let Some(profile) = self.profile() {
-            profile.add_call(func, Split::undivided(total_ns));
+            profile.add_undivided(cpu, func, total_ns);
         }
     }
 

@@ -29,6 +29,16 @@ void *ktrace_call_fgraph_reserve_data(int idx, int size);
  * be more than there is reason to, but never less.
  */
 
+/*
+ * A function of its own keeps what little it needs in registers, and is gone on to
+ * without a frame, where the compiler may do that.
+ */
+#ifdef CONFIG_FRAME_POINTER
+#define ktrace_stage __always_inline
+#else
+#define ktrace_stage noinline notrace
+#endif
+
 #define KTRACE_MULT_SHIFT 22
 #define KTRACE_TAG_SHIFT 8
 
@@ -63,7 +73,7 @@ static __always_inline bool ktrace_is_settled(struct ktrace_graph *graph,
 }
 
 /* Keeps a frame with a call. What is on the stack is little, and so is what is kept there. */
-static noinline notrace int ktrace_graph_keep(struct ktrace_graph *graph)
+static ktrace_stage int ktrace_graph_keep(struct ktrace_graph *graph)
 {
 	struct ktrace_frame *frame;
 	unsigned long *word;
@@ -138,10 +148,10 @@ static noinline __cold notrace void ktrace_leaf_closed(struct ktrace_graph *grap
 }
 
 /* Packs a leaf by the shortest way, or leaves it to Rust. All calls are the last thing that is done. */
-static noinline notrace void ktrace_graph_leaf(struct ktrace_graph *graph,
-					       const struct ftrace_graph_ret *ret,
-					       struct ftrace_regs *fregs, u64 ns,
-					       struct ktrace_pack __percpu *packs)
+static ktrace_stage void ktrace_graph_leaf(struct ktrace_graph *graph,
+					   const struct ftrace_graph_ret *ret,
+					   struct ftrace_regs *fregs, u64 ns,
+					   struct ktrace_pack __percpu *packs)
 {
 	struct ktrace_pack *pack = raw_cpu_ptr(packs);
 
@@ -168,21 +178,22 @@ static noinline notrace void ktrace_graph_leaf(struct ktrace_graph *graph,
 }
 
 /* A call has taken so long, on its CPU all the while. */
-static noinline notrace void ktrace_graph_timed(struct ktrace_graph *graph,
-						const struct ftrace_graph_ret *ret,
-						struct ftrace_regs *fregs, u64 total_ns, u32 how)
+static ktrace_stage void ktrace_graph_timed(struct ktrace_graph *graph,
+					    const struct ftrace_graph_ret *ret,
+					    struct ftrace_regs *fregs, u64 total_ns, u32 how)
 {
 	const struct ktrace_usual *usual = &graph->usual;
 	unsigned long *word = ktrace_task_word(graph, current);
 	unsigned long state = READ_ONCE(*word);
 	u64 least_ns = READ_ONCE(*usual->least_ns);
 	struct ktrace_pack __percpu *packs;
+	u32 adds_up = usual->adds_up;
 
-	if (least_ns || usual->adds_up) {
+	if (least_ns || adds_up) {
 		/* Whether the callers are written is for the next one to find out. */
 		WRITE_ONCE(*word, state | usual->unwritten);
-		if (usual->adds_up)
-			ktrace_graph_added(graph, ret->func, total_ns);
+		if (adds_up)
+			ktrace_graph_added(graph, smp_processor_id(), ret->func, total_ns);
 		else if (unlikely(how || total_ns >= least_ns))
 			ktrace_graph_long(graph, current, ret, fregs, total_ns, how);
 		return;

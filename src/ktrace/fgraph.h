@@ -62,7 +62,8 @@ int ktrace_graph_called(struct ktrace_graph *graph, struct task_struct *task,
 			unsigned long func, int depth, struct ftrace_regs *fregs);
 void ktrace_graph_returned(struct ktrace_graph *graph, struct task_struct *task,
 			   const struct ftrace_graph_ret *ret, struct ftrace_regs *fregs);
-void ktrace_graph_added(struct ktrace_graph *graph, unsigned long func, u64 total_ns);
+void ktrace_graph_added(struct ktrace_graph *graph, unsigned int cpu, unsigned long func,
+			u64 total_ns);
 void ktrace_graph_long(struct ktrace_graph *graph, struct task_struct *task,
 		       const struct ftrace_graph_ret *ret, struct ftrace_regs *fregs,
 		       u64 total_ns, unsigned int how);

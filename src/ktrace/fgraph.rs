@@ -297,9 +297,9 @@ pub trait GraphHook: Send + Sync + Sized + 'static {
         None
     }
 
-    /// A call returns that took the shortest way, after so many ns, and did not lose the CPU;
-    /// [`Usual::adds_up`] is set. As above.
-    fn added(&self, _func: usize, _total_ns: u64) {}
+    /// A call returns that took the shortest way, after so many ns, and did not lose the CPU, which is
+    /// `cpu`; [`Usual::adds_up`] is set. As above.
+    fn added(&self, _cpu: usize, _func: usize, _total_ns: u64) {}
 
     /// The same where it is not; there is a limit ([`Usual::least_ns`]), which it reaches, or its beginning is
     /// written.
@@ -1114,9 +1114,10 @@ pub unsafe fn dispatch_long<G: Bound>(
 /// As for [`dispatch_call`].
 #[doc(hidden)]
 #[inline]
-pub unsafe fn dispatch_add<G: Bound>(graph: *mut c_void, func: usize, total_ns: u64) {
+pub unsafe fn dispatch_add<G: Bound>(graph: *mut c_void, cpu: u32, func: usize, total_ns: u64) {
     // SAFETY: By the precondition.
-    unsafe { &*graph.cast::<Inner<G>>() }.state.added(func, total_ns);
+    let inner = unsafe { &*graph.cast::<Inner<G>>() };
+    inner.state.added(cpu as usize, func, total_ns);
 }
 
 /// # Safety
@@ -1136,6 +1137,7 @@ macro_rules! bind_graph_hook {
         const _: () = {
             use ::kernel::ffi::{
                 c_int,
+                c_uint,
                 c_ulong,
                 c_void, //
             };
@@ -1222,11 +1224,12 @@ macro_rules! bind_graph_hook {
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_added(
                 graph: *mut c_void,
+                cpu: c_uint,
                 func: c_ulong,
                 total_ns: u64,
             ) {
                 // SAFETY: By the precondition.
-                unsafe { fgraph::dispatch_add::<$hook>(graph, func as usize, total_ns) }
+                unsafe { fgraph::dispatch_add::<$hook>(graph, cpu, func as usize, total_ns) }
             }
 
             /// # Safety

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Reading and writing single words, in one instruction.
+//! Reading and writing single words, in one instruction; and adding to those that one CPU adds to alone.
 //!
 //! What `READ_ONCE()` and `WRITE_ONCE()` are in C (`include/asm-generic/rwonce.h`). The kernel's own
 //! [`Atomic`] does the same, but unless the kernel was built with `CONFIG_RUST_INLINE_HELPERS` by way
@@ -8,6 +8,8 @@
 //!
 //! Nothing is ordered by these but what depends on the value: who reads a pointer and follows it
 //! sees what was written before the pointer was published, as with `rcu_dereference()`.
+
+use core::arch::asm;
 
 use kernel::sync::atomic::{
     Atomic,
@@ -42,4 +44,54 @@ impl<T: AtomicType> Once for Atomic<T> {
         // SAFETY: As above; what is in an atomic may be written through a shared reference.
         unsafe { self.as_ptr().write_volatile(value) }
     }
+}
+
+/// A word that one CPU at a time adds to, in any context: an interrupt may come in between, NMIs too. Others
+/// read it. What another CPU sets or adds meanwhile may be lost, or come back.
+pub trait AddHere {
+    /// What it holds.
+    type Value;
+
+    /// Adds to it; modulo its size. Preemption must be off for nobody else to add. Any context.
+    fn add_here(&self, value: Self::Value);
+}
+
+macro_rules! impl_add_here {
+    ($($type:ty, $x86:literal, $arm64:literal;)*) => {$(
+        impl AddHere for Atomic<$type> {
+            type Value = $type;
+
+            #[inline(always)]
+            fn add_here(&self, value: $type) {
+                // SAFETY: `as_ptr()` is valid and aligned as long as the reference, and what is in an
+                // atomic may be written through a shared one. An interrupt comes before the one
+                // instruction or after it; on arm64 it makes the store fail, which is then tried again.
+                #[cfg(target_arch = "x86_64")]
+                unsafe {
+                    asm!($x86, place = in(reg) self.as_ptr(), value = in(reg) value, options(nostack))
+                };
+                // SAFETY: As above.
+                #[cfg(target_arch = "aarch64")]
+                unsafe {
+                    asm!(
+                        "2:",
+                        concat!("ldxr {sum:", $arm64, "}, [{place}]"),
+                        concat!("add {sum:", $arm64, "}, {sum:", $arm64, "}, {value:", $arm64, "}"),
+                        concat!("stxr {failed:w}, {sum:", $arm64, "}, [{place}]"),
+                        "cbnz {failed:w}, 2b",
+                        place = in(reg) self.as_ptr(),
+                        value = in(reg) value,
+                        sum = out(reg) _,
+                        failed = out(reg) _,
+                        options(nostack, preserves_flags),
+                    )
+                };
+            }
+        }
+    )*};
+}
+
+impl_add_here! {
+    u32, "add dword ptr [{place}], {value:e}", "w";
+    u64, "add qword ptr [{place}], {value}", "x";
 }

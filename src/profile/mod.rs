@@ -106,15 +106,30 @@ impl Profile {
     }
 
     /// Adds a call. Any context, with preemption off.
-    #[inline]
     pub(crate) fn add_call(&self, func: usize, split: Split) {
         self.functions.with(func as u64, |function| {
             function.total.add(split.total);
             // Most calls do not lose the CPU.
             if split.run != split.total {
-                function.add_off(&{ split });
+                function.add_off(&split);
             }
         });
+    }
+
+    /// Adds a call that ran all the while, on `cpu`, which must be this one. As above.
+    #[inline]
+    pub(crate) fn add_undivided(&self, cpu: usize, func: usize, total_ns: u64) {
+        match self.functions.first(cpu, func as u64) {
+            Some(function) if function.total.has_range(total_ns) => function.total.add_in(total_ns),
+            _ => self.add_anew(func, total_ns),
+        }
+    }
+
+    /// The same where there is none like it yet.
+    #[cold]
+    #[inline(never)]
+    fn add_anew(&self, func: usize, total_ns: u64) {
+        self.add_call(func, Split::undivided(total_ns));
     }
 
     fn add_task(&self, task: Task<'_>, add: impl FnOnce(&Times)) {

@@ -11,7 +11,10 @@ use kernel::sync::atomic::{
     Relaxed, //
 };
 
-use crate::ktrace::once::Once;
+use crate::ktrace::once::{
+    AddHere,
+    Once, //
+};
 
 /// Bits of a time that tell buckets of one power of two apart.
 const FINE_BITS: u32 = 3;
@@ -76,14 +79,26 @@ fn raise(place: &Atomic<u64>, value: u64) {
 }
 
 impl Spread {
-    /// Adds a time. Any context.
+    /// Adds a time, on the one CPU that adds to this. Any context, with preemption off.
     pub(crate) fn add(&self, ns: u64) {
-        self.count.add(1, Relaxed);
-        self.sum_ns.add(ns, Relaxed);
         raise(&self.min_ns, !ns);
         raise(&self.max_ns, ns);
+        self.add_in(ns);
+    }
+
+    /// Whether there was one that was no longer, and one that was no shorter.
+    #[inline]
+    pub(crate) fn has_range(&self, ns: u64) -> bool {
+        self.min_ns.read_once() >= !ns && self.max_ns.read_once() >= ns
+    }
+
+    /// As [`Spread::add`], for a time of which [`Spread::has_range`] is true.
+    #[inline]
+    pub(crate) fn add_in(&self, ns: u64) {
+        self.count.add_here(1);
+        self.sum_ns.add_here(ns);
         if let Some(bucket) = self.buckets.get(bucket(ns)) {
-            bucket.add(1, Relaxed);
+            bucket.add_here(1);
         }
     }
 

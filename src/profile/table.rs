@@ -29,10 +29,17 @@ struct Place<V> {
     value: V,
 }
 
+/// Where a key is looked for first: Fibonacci's multiplier spreads keys that are near each other.
+#[inline(always)]
+fn hash(key: u64) -> usize {
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+}
+
 /// The table.
 pub(crate) struct Table<V> {
     cpus: KVec<KVVec<Place<V>>>,
-    places: usize,
+    /// How many places there are on each CPU, less one.
+    mask: usize,
     /// What found no place.
     lost: Atomic<u64>,
 }
@@ -54,14 +61,14 @@ impl<V: Default> Table<V> {
         }
         Ok(Self {
             cpus,
-            places,
+            mask: places.wrapping_sub(1),
             lost: Atomic::new(0),
         })
     }
 
     /// How many bytes it has.
     pub(crate) fn size(&self) -> usize {
-        let cpu = self.places.saturating_mul(size_of::<Place<V>>());
+        let cpu = self.mask.saturating_add(1).saturating_mul(size_of::<Place<V>>());
         self.cpus.len().saturating_mul(cpu)
     }
 
@@ -74,14 +81,13 @@ impl<V: Default> Table<V> {
     /// that to be worth anything; any context.
     pub(crate) fn with(&self, key: u64, with: impl FnOnce(&V)) {
         let cpu = CpuId::current().as_u32() as usize;
-        let Some(cpu) = self.cpus.get(cpu) else {
+        let Some(places) = self.cpus.get(cpu) else {
             return;
         };
-        // Fibonacci's multiplier spreads keys that are near each other.
-        let hash = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
+        let hash = hash(key);
         for probe in 0..PROBES {
-            let at = hash.wrapping_add(probe) & self.places.wrapping_sub(1);
-            let Some(place) = cpu.get(at) else {
+            let at = hash.wrapping_add(probe) & self.mask;
+            let Some(place) = places.get(at) else {
                 break;
             };
             let mut there = place.key.read_once();
@@ -96,6 +102,13 @@ impl<V: Default> Table<V> {
             }
         }
         self.lost.add(1, Relaxed);
+    }
+
+    /// The value of a key, which is not 0, on `cpu`, if it is where a key is looked for first.
+    #[inline]
+    pub(crate) fn first(&self, cpu: usize, key: u64) -> Option<&V> {
+        let place = self.cpus.get(cpu)?.get(hash(key) & self.mask)?;
+        (place.key.read_once() == key).then_some(&place.value)
     }
 
     /// Calls `visit` with every key and value of every CPU.

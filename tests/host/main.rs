@@ -53,6 +53,18 @@ mod ktrace {
                 self.store(value, Relaxed);
             }
         }
+
+        /// As there.
+        pub trait AddHere<T> {
+            /// Adds to it.
+            fn add_here(&self, value: T);
+        }
+
+        impl<T: Copy + PartialEq + core::ops::AddAssign> AddHere<T> for Atomic<T> {
+            fn add_here(&self, value: T) {
+                self.add(value, Relaxed);
+            }
+        }
     }
 }
 

@@ -118,17 +118,36 @@ fn depths_are_decimal_numbers() {
 #[test]
 fn limits_are_what_was_set() {
     let limits = Limits::default();
-    assert_eq!(limits.shortest_threshold(), 0);
+    assert_eq!(limits.least_ns(), 0);
     assert_eq!(limits.max_depth(), 0);
     limits.set_thresholds(parsed("wait 5").unwrap());
     limits.set_max_depth(3);
-    assert_eq!(limits.shortest_threshold(), 5000);
+    assert_eq!(limits.least_ns(), 5000);
     assert_eq!(all_of(&limits.thresholds()), [0, 0, 5000, 0]);
     limits.set_thresholds(parsed("total 9 run 4 block 7").unwrap());
-    assert_eq!(limits.shortest_threshold(), 4000);
+    assert_eq!(limits.least_ns(), 4000);
     assert_eq!(limits.max_depth(), 3);
     limits.set_thresholds(Thresholds::default());
-    assert_eq!(limits.shortest_threshold(), 0);
+    assert_eq!(limits.least_ns(), 0);
+}
+
+#[test]
+fn the_kernels_threshold_counts_where_there_is_none_for_the_total() {
+    let limits = Limits::default();
+    limits.set_tracing_thresh(6000);
+    assert_eq!(limits.least_ns(), 6000);
+    assert_eq!(all_of(&limits.all_thresholds()), [6000, 0, 0, 0]);
+    // It is not one of those that were set here.
+    assert_eq!(all_of(&limits.thresholds()), [0; 4]);
+    limits.set_thresholds(parsed("total 9 block 7").unwrap());
+    assert_eq!(all_of(&limits.all_thresholds()), [9000, 0, 0, 7000]);
+    assert_eq!(limits.least_ns(), 7000);
+    limits.set_thresholds(parsed("wait 2").unwrap());
+    assert_eq!(limits.least_ns(), 2000);
+    limits.set_tracing_thresh(1000);
+    assert_eq!(limits.least_ns(), 1000);
+    limits.set_tracing_thresh(0);
+    assert_eq!(limits.least_ns(), 2000);
 }
 
 #[test]
