@@ -12,6 +12,12 @@
 //! What a record of the kernel's kind cannot say of a call that lost the CPU, where its time went,
 //! stands in a record of its own before the return ([`crate::events::funcgraph_times`]).
 //!
+//! # The usual way
+//!
+//! Calls and returns with which nothing is special do not come to [`Graph::called`] and
+//! [`Graph::returned`], but take a shorter way in C ([`Graph::usual`]), which ends in
+//! [`Graph::ended`] and its like. Both ways keep the same frames and leave the same word of the task.
+//!
 //! # Interrupts
 //!
 //! A call of an interrupt sees the calls of the task that it came on top of as its callers, and

@@ -164,18 +164,15 @@ static __always_inline void *ktrace_pack_buffer(struct ktrace_pack *pack)
 			     KTRACE_trace_array_array_buffer + KTRACE_array_buffer_buffer);
 }
 
-/* The part of the buffer that this CPU has, if something is recorded there. */
-static __always_inline void *ktrace_pack_part(struct ktrace_pack *pack, void *buffer)
+/* Whether something is recorded in the part of the buffer that this CPU has, and that. */
+static __always_inline bool ktrace_pack_records(struct ktrace_pack *pack, void *buffer,
+						void **part)
 {
-	void *part;
-
 	if (KTRACE_MEMBER(int, buffer, KTRACE_trace_buffer_record_disabled))
-		return NULL;
+		return false;
 	/* A CPU that runs has a part in every buffer. */
-	part = KTRACE_MEMBER(void **, buffer, KTRACE_trace_buffer_buffers)[pack->cpu];
-	if (KTRACE_MEMBER(int, part, KTRACE_ring_buffer_per_cpu_record_disabled))
-		return NULL;
-	return part;
+	*part = KTRACE_MEMBER(void **, buffer, KTRACE_trace_buffer_buffers)[pack->cpu];
+	return !KTRACE_MEMBER(int, *part, KTRACE_ring_buffer_per_cpu_record_disabled);
 }
 
 /* Puts a word where it belongs, if the pack is the last record still. */
@@ -234,8 +231,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 	if (!ktrace_pack_is_here(pack))
 		return KTRACE_PACK_OTHER;
 	buffer = ktrace_pack_buffer(pack);
-	part = ktrace_pack_part(pack, buffer);
-	if (!part)
+	if (!ktrace_pack_records(pack, buffer, &part))
 		return KTRACE_PACK_OTHER;
 	now = ktrace_counter_here();
 	delta = now - pack->time;
@@ -281,8 +277,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_leaf(struct ktrace_p
 	if (!ktrace_pack_is_here(pack))
 		return KTRACE_PACK_OTHER;
 	buffer = ktrace_pack_buffer(pack);
-	part = ktrace_pack_part(pack, buffer);
-	if (!part)
+	if (!ktrace_pack_records(pack, buffer, &part))
 		return KTRACE_PACK_OTHER;
 	now = ktrace_counter_here();
 	delta = now - pack->time;

@@ -11,13 +11,33 @@
 //! # Frames
 //!
 //! The kernel keeps a shadow stack for each task: a frame for each open call that anybody traces,
-//! interrupts on top of the task included. A hook may keep a [`Frame`] with a call of its own, and
-//! finds it again when the call returns, on whatever CPU and however late. The frames of the
-//! callers are within reach all the while.
+//! interrupts on top of the task included. A hook may keep a frame of its own with a call
+//! ([`Call::keep`]), and finds it again when the call returns, on whatever CPU and however late. The
+//! frames of the callers are within reach all the while.
 //!
 //! A hook that is gone leaves its frames behind on the stacks of tasks that sleep. The kernel calls
 //! nobody for them, unless another hook has come to the same place (`fgraph_ops::idx`), so each
-//! frame carries a tag of the hook that made it.
+//! frame carries a tag of the hook that made it. Its return takes the tag away, so that what is left
+//! of a frame below a place that is taken anew is nobody's.
+//!
+//! # Time
+//!
+//! A frame says when its call began by a counter of the CPU, which is good for as long as the call
+//! stays there and costs a fraction of the clock. When its task is about to lose the CPU, the hook
+//! is told ([`GraphHook::leaves`]) and may note in the frames of all open calls what it needs of
+//! them later; from then on they are timed by the clock ([`FrameRef::note`]). Most calls are over
+//! before that.
+//!
+//! # The usual way
+//!
+//! Most calls need nothing else before they return, and most returns find the frame on top of the
+//! shadow stack. Both are done in `fgraph.c`, inlined into the kernel's callbacks, by what
+//! [`GraphHook::usual`] says; whatever is not as it says comes here. The C side asks for no less than the
+//! Rust side does, so that a call which took the one way may return by the other.
+//!
+//! Where the kernel has put a frame and the task's word, it learns from the kernel's own functions, from the
+//! first call that comes here. What lies on top of the shadow stack tells what it is, and whose, and is
+//! compared each time.
 //!
 //! # Context
 //!
