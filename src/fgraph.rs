@@ -231,13 +231,7 @@ impl Graph {
 
     /// Writes a return in compact form; false if it cannot be written so.
     #[inline(never)]
-    fn pack_return(
-        &self,
-        ret: &Return<'_>,
-        context: Context,
-        total_ns: u64,
-        closes: bool,
-    ) -> bool {
+    fn pack_return(&self, ret: &Return<'_>, context: Context, total_ns: u64, closes: bool) -> bool {
         if ret.overrun != 0 || self.recorder.flags() & option::RETVAL != 0 {
             return false;
         }
@@ -406,16 +400,9 @@ impl Graph {
 
     /// Writes a return.
     #[inline(always)]
-    fn write_return(
-        &self,
-        ret: &Return<'_>,
-        context: Context,
-        total_ns: u64,
-        closes: bool,
-    ) {
+    fn write_return(&self, ret: &Return<'_>, context: Context, total_ns: u64, closes: bool) {
         let flags = self.recorder.flags();
-        if flags & option::COMPACT != 0
-            && self.pack_return(&ret.again(), context, total_ns, closes)
+        if flags & option::COMPACT != 0 && self.pack_return(&ret.again(), context, total_ns, closes)
         {
             return;
         }

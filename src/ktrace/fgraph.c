@@ -36,11 +36,10 @@ void *ktrace_call_fgraph_reserve_data(int idx, int size);
 #ifdef CONFIG_FRAME_POINTER
 #define ktrace_stage __always_inline
 #else
-#define ktrace_stage noinline notrace
+#define ktrace_stage noinline
 #endif
 
 #define KTRACE_MULT_SHIFT 22
-#define KTRACE_TAG_SHIFT 8
 
 /* Modulo 2^32. */
 static __always_inline u32 ktrace_switches(const struct task_struct *task)

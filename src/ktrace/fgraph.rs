@@ -93,11 +93,7 @@ use super::{
 #[allow(improper_ctypes)]
 extern "C" {
     fn ktrace_graph_init(graph: *mut Shared);
-    fn ktrace_graph_learn(
-        graph: *mut Shared,
-        frame: *mut c_void,
-        word: *mut c_ulong,
-    );
+    fn ktrace_graph_learn(graph: *mut Shared, frame: *mut c_void, word: *mut c_ulong);
     fn ktrace_graph_synchronize();
     fn ktrace_return_value(fregs: *mut c_void) -> c_ulong;
     fn ktrace_in_hardirq() -> bool;
@@ -256,7 +252,8 @@ impl FrameRef<'_> {
     /// What is noted, if anything is.
     pub fn noted(&self) -> Option<[u64; 2]> {
         let [one, other] = &self.0.words;
-        self.is_noted().then(|| [one.read_once(), other.read_once()])
+        self.is_noted()
+            .then(|| [one.read_once(), other.read_once()])
     }
 
     /// Notes two words, and by the clock when the call began. To be called while the task has not lost its CPU
@@ -269,7 +266,9 @@ impl FrameRef<'_> {
             place.write_once(word);
         }
         // An NMI finds the one or the other.
-        self.0.begun.write_once(clock_ns().saturating_sub(ns) | NOTED);
+        self.0
+            .begun
+            .write_once(clock_ns().saturating_sub(ns) | NOTED);
     }
 
     /// Whether that flag is set.
@@ -948,12 +947,12 @@ unsafe fn for_each_open<G: Bound>(mut with: impl FnMut(&G, &Open<'_>)) {
     while slots != 0 {
         let slot = slots.trailing_zeros();
         slots &= slots.wrapping_sub(1);
+        let Some(place) = G::hooks().get(slot as usize) else {
+            continue;
+        };
         // SAFETY: Null, or registered: who unregisters clears the place first, and then waits for
         // all who have preemption off.
-        let hook = G::hooks()
-            .get(slot as usize)
-            .and_then(|place| unsafe { place.read_once().as_ref() });
-        let Some(inner) = hook else {
+        let Some(inner) = (unsafe { place.read_once().as_ref() }) else {
             continue;
         };
         let open = Open {
@@ -1062,7 +1061,7 @@ unsafe fn return_of<'a, G>(
             tr: unsafe { TraceArray::from_raw(inner.tr) },
             depth: ret.depth,
         },
-        func: ret.func as usize,
+        func: ret.func,
         overrun: ret.overrun,
         fregs,
     }

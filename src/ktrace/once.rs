@@ -63,15 +63,16 @@ macro_rules! impl_add_here {
 
             #[inline(always)]
             fn add_here(&self, value: $type) {
-                // SAFETY: `as_ptr()` is valid and aligned as long as the reference, and what is in an
-                // atomic may be written through a shared one. An interrupt comes before the one
-                // instruction or after it; on arm64 it makes the store fail, which is then tried again.
+                // An interrupt comes before the one instruction or after it; on arm64 it makes the store
+                // fail, which is then tried again.
                 #[cfg(target_arch = "x86_64")]
+                // SAFETY: `as_ptr()` is valid and aligned as long as the reference, and what is in an
+                // atomic may be written through a shared one.
                 unsafe {
                     asm!($x86, place = in(reg) self.as_ptr(), value = in(reg) value, options(nostack))
                 };
-                // SAFETY: As above.
                 #[cfg(target_arch = "aarch64")]
+                // SAFETY: As above.
                 unsafe {
                     asm!(
                         "2:",

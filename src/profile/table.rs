@@ -68,7 +68,10 @@ impl<V: Default> Table<V> {
 
     /// How many bytes it has.
     pub(crate) fn size(&self) -> usize {
-        let cpu = self.mask.saturating_add(1).saturating_mul(size_of::<Place<V>>());
+        let cpu = self
+            .mask
+            .saturating_add(1)
+            .saturating_mul(size_of::<Place<V>>());
         self.cpus.len().saturating_mul(cpu)
     }
 
