@@ -6,7 +6,7 @@
 # CMD reaches the guest as it was typed: without this, make would expand every $ in it.
 override CMD := $(value CMD)
 export CMD
-export ARCH KERNEL KDIR PLUGINS EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON RETRY BRIEF
+export ARCH KERNEL KDIR PLUGINS EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON RETRY BRIEF DEADLINE
 
 MAKEFLAGS += --no-print-directory
 

@@ -9,7 +9,7 @@
 # selftest, without the module, lockdown, which needs a boot of its own, or clients, which needs a
 # guest with more in it.
 # SHARE=I/N runs only number I of every N cases. RETRY=1 runs a case that failed twice more and lets it
-# pass if it does both times.
+# pass if it does both times. DEADLINE, in seconds of date +%s: what has not begun by then is skipped.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -38,6 +38,10 @@ command="if dmesg | grep -Eq '$complaints'; then exit $troubled; fi; "
 # The patterns are for the shell in the guest: quoted for the one here, and once more.
 command="${command}sh /tests/run -d /tests/${CASES:-cases}${SHARE:+ -s $SHARE}"
 [ "${RETRY:-0}" = 0 ] || command="$command -r"
+if [ -n "${DEADLINE:-}" ]; then
+	left=$((DEADLINE - $(date +%s)))
+	command="$command -t $((left > 0 ? left : 0))"
+fi
 for pattern; do
 	command="$command '$(printf '%s' "$pattern" | sed "s/'/'\\\\''/g")'"
 done

@@ -12,7 +12,7 @@ out=$(mktemp "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
 trap 'rm -f "$out"' EXIT
 
 # Whatever the rest of the tests is told.
-export RETRY=0
+export RETRY=0 DEADLINE=
 passed=0 failed=0
 # expect STATUS PATTERN LINE...: what running those cases must say.
 expect() {
@@ -42,6 +42,9 @@ expect() {
 
 echo '# the test runner itself'
 expect 0 outcomes/pass '^ok 1 outcomes/pass' '^1 passed, 0 failed, 0 skipped$'
+DEADLINE=1
+expect 0 outcomes/fail '^ok 1 outcomes/fail # SKIP no time left' '^0 passed, 0 failed, 1 skipped$'
+DEADLINE=
 expect 1 'outcomes/*' '^not ok . outcomes/fail' '^# the reason' '^not ok . outcomes/hang # TIMEOUT' \
 	'^not ok . outcomes/unresolved # UNRESOLVED' '^not ok . outcomes/unsupported # UNSUPPORTED' \
 	'^ok . outcomes/skipped # SKIP' 'WARNING: made up by a test' '^2 passed, 5 failed, 1 skipped$'
