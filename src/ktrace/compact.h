@@ -135,8 +135,9 @@ enum ktrace_pack_end {
 	KTRACE_PACK_WRITTEN,
 	/* Interrupts have to be committed, or a reader may not have seen it. */
 	KTRACE_PACK_WRITTEN_BUT,
+	/* Not written: from here on. */
 	KTRACE_PACK_OTHER,
-	/* Not in this pack, and interrupts may have to be committed. */
+	/* The same, and interrupts have to be committed. */
 	KTRACE_PACK_CLOSED,
 };
 
@@ -198,8 +199,11 @@ static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *
 	    KTRACE_MEMBER(unsigned long, page, KTRACE_buffer_page_write) != pack->write)) {
 		WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing),
 			   committing);
+		barrier();
 		pack->page = NULL;
-		return KTRACE_PACK_CLOSED;
+		if (KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_commits) != commits)
+			return KTRACE_PACK_CLOSED;
+		return KTRACE_PACK_OTHER;
 	}
 	WRITE_ONCE(*place, word);
 	/* A reader makes the page its own before it reads; pack.rs has the argument. */
@@ -252,7 +256,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 	pack->time = now;
 	end = ktrace_pack_put(pack, buffer, part, place, word);
 	/* One half of those that are there was not. */
-	if (unlikely(end == KTRACE_PACK_CLOSED))
+	if (unlikely(end >= KTRACE_PACK_OTHER))
 		pack->halves++;
 	return end;
 }
@@ -292,7 +296,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_leaf(struct ktrace_p
 			      KTRACE_LEAF | near << KTRACE_LEAF_FUNC_SHIFT |
 			      (u64)depth << KTRACE_LEAF_DEPTH_SHIFT |
 			      ns << KTRACE_LEAF_NS_SHIFT | delta);
-	if (unlikely(end == KTRACE_PACK_CLOSED)) {
+	if (unlikely(end >= KTRACE_PACK_OTHER)) {
 		pack->place = place;
 		pack->calls--;
 	}
