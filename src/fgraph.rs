@@ -41,7 +41,6 @@ use crate::{
             bind_graph_hook,
             Call,
             Caller,
-            Ended,
             FrameRef,
             GraphHook,
             Moment,
@@ -571,20 +570,21 @@ impl GraphHook for Graph {
     }
 
     #[cold]
-    fn long(&self, ret: &Return<'_>, total_ns: u64, how: Ended) {
+    fn long(&self, ret: &Return<'_>, total_ns: u64, written: bool) {
         let split = Split::undivided(total_ns);
-        if how.is_written() || self.limits().all_thresholds().reached_by(&split) {
-            self.write_all(ret, how.is_written(), &split, 0);
+        if written || self.limits().all_thresholds().reached_by(&split) {
+            self.write_all(ret, written, &split, 0);
         }
     }
 
     #[inline]
-    fn ended(&self, ret: &Return<'_>, total_ns: u64, how: Ended) {
-        let written = how.is_written();
-        if how.is_in_doubt() {
-            return self.write_all(&ret.again(), written, &Split::undivided(total_ns), 0);
-        }
+    fn ended(&self, ret: &Return<'_>, total_ns: u64, written: bool) {
         self.write_return(ret, ret.context(), total_ns, written);
+    }
+
+    #[cold]
+    fn doubted(&self, ret: &Return<'_>, total_ns: u64) {
+        self.write_all(ret, false, &Split::undivided(total_ns), 0);
     }
 
     #[cold]

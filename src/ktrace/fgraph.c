@@ -179,7 +179,7 @@ static ktrace_stage void ktrace_graph_leaf(struct ktrace_graph *graph,
 /* A call has taken so long, on its CPU all the while. */
 static ktrace_stage void ktrace_graph_timed(struct ktrace_graph *graph,
 					    const struct ftrace_graph_ret *ret,
-					    struct ftrace_regs *fregs, u64 total_ns, u32 how)
+					    struct ftrace_regs *fregs, u64 total_ns, u32 written)
 {
 	const struct ktrace_usual *usual = &graph->usual;
 	unsigned long *word = ktrace_task_word(graph, current);
@@ -192,20 +192,20 @@ static ktrace_stage void ktrace_graph_timed(struct ktrace_graph *graph,
 		/* Whether the callers are written is for the next one to find out. */
 		WRITE_ONCE(*word, state | usual->unwritten);
 		if (adds_up)
-			ktrace_graph_added(graph, smp_processor_id(), ret->func, total_ns);
-		else if (unlikely(how || total_ns >= least_ns))
-			ktrace_graph_long(graph, current, ret, fregs, total_ns, how);
+			ktrace_graph_added(graph, raw_smp_processor_id(), ret->func, total_ns);
+		else if (unlikely(written || total_ns >= least_ns))
+			ktrace_graph_long(graph, current, ret, fregs, total_ns, written);
 		return;
 	}
 	WRITE_ONCE(*word, state & ~usual->unwritten);
-	if (!how) {
+	if (!written) {
 		packs = READ_ONCE(graph->packs);
 		if (unlikely(!(state & usual->unwritten)))
-			how = KTRACE_IN_DOUBT;
-		else if (packs)
+			return ktrace_graph_doubted(graph, current, ret, fregs, total_ns);
+		if (packs)
 			return ktrace_graph_leaf(graph, ret, fregs, total_ns, packs);
 	}
-	ktrace_graph_ended(graph, current, ret, fregs, total_ns, how);
+	ktrace_graph_ended(graph, current, ret, fregs, total_ns, written);
 }
 
 static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,

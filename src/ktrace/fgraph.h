@@ -46,9 +46,6 @@ struct ktrace_graph {
 	u32 mult;
 };
 
-/* How a call ended that took the shortest way: `written` of its frame, or its callers may not be. */
-#define KTRACE_IN_DOUBT 0x100
-
 /* What a hook keeps with a call; `Stored` in fgraph.rs. */
 struct ktrace_frame {
 	u64 begun;
@@ -66,10 +63,13 @@ void ktrace_graph_added(struct ktrace_graph *graph, unsigned int cpu, unsigned l
 			u64 total_ns);
 void ktrace_graph_long(struct ktrace_graph *graph, struct task_struct *task,
 		       const struct ftrace_graph_ret *ret, struct ftrace_regs *fregs,
-		       u64 total_ns, unsigned int how);
+		       u64 total_ns, u32 written);
 void ktrace_graph_ended(struct ktrace_graph *graph, struct task_struct *task,
 			const struct ftrace_graph_ret *ret, struct ftrace_regs *fregs,
-			u64 total_ns, unsigned int how);
+			u64 total_ns, u32 written);
+void ktrace_graph_doubted(struct ktrace_graph *graph, struct task_struct *task,
+			  const struct ftrace_graph_ret *ret, struct ftrace_regs *fregs,
+			  u64 total_ns);
 void ktrace_graph_full(struct ktrace_graph *graph);
 unsigned int ktrace_print_line(struct trace_iterator *iter);
 

@@ -322,10 +322,14 @@ pub trait GraphHook: Send + Sync + Sized + 'static {
 
     /// The same where it is not; there is a limit ([`Usual::least_ns`]), which it reaches, or its beginning is
     /// written.
-    fn long(&self, _ret: &Return<'_>, _total_ns: u64, _how: Ended) {}
+    fn long(&self, _ret: &Return<'_>, _total_ns: u64, _written: bool) {}
 
-    /// The same where there is none.
-    fn ended(&self, _ret: &Return<'_>, _total_ns: u64, _how: Ended) {}
+    /// The same where there is no limit.
+    fn ended(&self, _ret: &Return<'_>, _total_ns: u64, _written: bool) {}
+
+    /// The same where its beginning is not written, and [`Usual::unwritten`] was not set: nobody knows whether
+    /// those of its callers are.
+    fn doubted(&self, _ret: &Return<'_>, _total_ns: u64) {}
 
     /// A call that takes the shortest way finds the shadow stack full. As above.
     fn stack_full(&self) {}
@@ -364,27 +368,6 @@ pub struct Usual<'a> {
     pub least_ns: &'a Atomic<u64>,
     /// All is told, however short, and callers do not matter.
     pub adds_up: bool,
-}
-
-/// How a call ended that took the shortest way.
-#[derive(Clone, Copy)]
-pub struct Ended(u32);
-
-impl Ended {
-    /// `KTRACE_IN_DOUBT` in `fgraph.h`: no flag of a frame.
-    const IN_DOUBT: u32 = 1 << FLAG_BITS;
-
-    /// [`Usual::written`] is set.
-    #[inline]
-    pub fn is_written(self) -> bool {
-        self.0 & !Self::IN_DOUBT != 0
-    }
-
-    /// It is not, and [`Usual::unwritten`] was not: it is not known whether its callers are written.
-    #[inline]
-    pub fn is_in_doubt(self) -> bool {
-        self.0 & Self::IN_DOUBT != 0
-    }
 }
 
 /// The same for C; `struct ktrace_usual` in `fgraph.h`.
@@ -1097,13 +1080,13 @@ pub unsafe fn dispatch_end<G: Bound>(
     ret: *const c_void,
     fregs: *mut c_void,
     total_ns: u64,
-    how: u32,
+    written: u32,
 ) {
     // SAFETY: By the precondition.
     unsafe {
         let inner = &*graph.cast::<Inner<G>>();
         let ret = return_of(inner, task, &*ret.cast(), fregs);
-        inner.state.ended(&ret, total_ns, Ended(how));
+        inner.state.ended(&ret, total_ns, written != 0);
     }
 }
 
@@ -1118,13 +1101,33 @@ pub unsafe fn dispatch_long<G: Bound>(
     ret: *const c_void,
     fregs: *mut c_void,
     total_ns: u64,
-    how: u32,
+    written: u32,
 ) {
     // SAFETY: By the precondition.
     unsafe {
         let inner = &*graph.cast::<Inner<G>>();
         let ret = return_of(inner, task, &*ret.cast(), fregs);
-        inner.state.long(&ret, total_ns, Ended(how));
+        inner.state.long(&ret, total_ns, written != 0);
+    }
+}
+
+/// # Safety
+///
+/// As for [`dispatch_call`].
+#[doc(hidden)]
+#[inline]
+pub unsafe fn dispatch_doubt<G: Bound>(
+    graph: *mut c_void,
+    task: *mut kernel::bindings::task_struct,
+    ret: *const c_void,
+    fregs: *mut c_void,
+    total_ns: u64,
+) {
+    // SAFETY: By the precondition.
+    unsafe {
+        let inner = &*graph.cast::<Inner<G>>();
+        let ret = return_of(inner, task, &*ret.cast(), fregs);
+        inner.state.doubted(&ret, total_ns);
     }
 }
 
@@ -1215,10 +1218,10 @@ macro_rules! bind_graph_hook {
                 ret: *const c_void,
                 fregs: *mut c_void,
                 total_ns: u64,
-                how: u32,
+                written: u32,
             ) {
                 // SAFETY: By the precondition.
-                unsafe { fgraph::dispatch_end::<$hook>(graph, task, ret, fregs, total_ns, how) }
+                unsafe { fgraph::dispatch_end::<$hook>(graph, task, ret, fregs, total_ns, written) }
             }
 
             /// # Safety
@@ -1231,10 +1234,25 @@ macro_rules! bind_graph_hook {
                 ret: *const c_void,
                 fregs: *mut c_void,
                 total_ns: u64,
-                how: u32,
+                written: u32,
             ) {
                 // SAFETY: By the precondition.
-                unsafe { fgraph::dispatch_long::<$hook>(graph, task, ret, fregs, total_ns, how) }
+                unsafe { fgraph::dispatch_long::<$hook>(graph, task, ret, fregs, total_ns, written) }
+            }
+
+            /// # Safety
+            ///
+            /// For `fgraph.c`: a registered hook, and what the kernel passed.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_graph_doubted(
+                graph: *mut c_void,
+                task: *mut ::kernel::bindings::task_struct,
+                ret: *const c_void,
+                fregs: *mut c_void,
+                total_ns: u64,
+            ) {
+                // SAFETY: By the precondition.
+                unsafe { fgraph::dispatch_doubt::<$hook>(graph, task, ret, fregs, total_ns) }
             }
 
             /// # Safety
