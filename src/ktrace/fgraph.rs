@@ -1237,7 +1237,9 @@ macro_rules! bind_graph_hook {
                 written: u32,
             ) {
                 // SAFETY: By the precondition.
-                unsafe { fgraph::dispatch_long::<$hook>(graph, task, ret, fregs, total_ns, written) }
+                unsafe {
+                    fgraph::dispatch_long::<$hook>(graph, task, ret, fregs, total_ns, written)
+                }
             }
 
             /// # Safety
