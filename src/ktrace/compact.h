@@ -165,14 +165,20 @@ static __always_inline void *ktrace_pack_buffer(struct ktrace_pack *pack)
 			     KTRACE_trace_array_array_buffer + KTRACE_array_buffer_buffer);
 }
 
-/* Whether something is recorded in the part of the buffer that this CPU has, and that. */
-static __always_inline bool ktrace_pack_records(struct ktrace_pack *pack, void *buffer,
+/*
+ * Whether the pack may have another item of this context, and where: something is
+ * recorded in the buffer, and in the part of it that this CPU has.
+ */
+static __always_inline bool ktrace_pack_goes_on(struct ktrace_pack *pack, void **buffer,
 						void **part)
 {
-	if (KTRACE_MEMBER(int, buffer, KTRACE_trace_buffer_record_disabled))
+	if (!ktrace_pack_is_here(pack))
+		return false;
+	*buffer = ktrace_pack_buffer(pack);
+	if (KTRACE_MEMBER(int, *buffer, KTRACE_trace_buffer_record_disabled))
 		return false;
 	/* A CPU that runs has a part in every buffer. */
-	*part = KTRACE_MEMBER(void **, buffer, KTRACE_trace_buffer_buffers)[pack->cpu];
+	*part = KTRACE_MEMBER(void **, *buffer, KTRACE_trace_buffer_buffers)[pack->cpu];
 	return !KTRACE_MEMBER(int, *part, KTRACE_ring_buffer_per_cpu_record_disabled);
 }
 
@@ -232,10 +238,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 
 	if (known->ip != ip || known->parent_ip != (parent_ip ^ pack->salt))
 		return KTRACE_PACK_OTHER;
-	if (!ktrace_pack_is_here(pack))
-		return KTRACE_PACK_OTHER;
-	buffer = ktrace_pack_buffer(pack);
-	if (!ktrace_pack_records(pack, buffer, &part))
+	if (!ktrace_pack_goes_on(pack, &buffer, &part))
 		return KTRACE_PACK_OTHER;
 	now = ktrace_counter_here();
 	delta = now - pack->time;
@@ -278,10 +281,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_leaf(struct ktrace_p
 	place = pack->place;
 	if (pack->half || place == pack->end)
 		return KTRACE_PACK_OTHER;
-	if (!ktrace_pack_is_here(pack))
-		return KTRACE_PACK_OTHER;
-	buffer = ktrace_pack_buffer(pack);
-	if (!ktrace_pack_records(pack, buffer, &part))
+	if (!ktrace_pack_goes_on(pack, &buffer, &part))
 		return KTRACE_PACK_OTHER;
 	now = ktrace_counter_here();
 	delta = now - pack->time;

@@ -262,8 +262,15 @@ void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *
 	/* Others who come here at the same time have found what is right as well. */
 	WRITE_ONCE(graph->word_at, (void *)word - (void *)current->ret_stack);
 	WRITE_ONCE(graph->top, end[-1]);
-	/* Pairs with ktrace_settled_word(). */
+	/* Pairs with ktrace_is_settled(). */
 	smp_store_release(&graph->settled, graph->settles);
+}
+
+/* For Rust to compare with what it has. */
+size_t ktrace_graph_size(void)
+{
+	static_assert(sizeof(struct ktrace_frame) == 32);
+	return sizeof(struct ktrace_graph);
 }
 
 void ktrace_graph_init(struct ktrace_graph *graph)

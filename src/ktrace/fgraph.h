@@ -8,7 +8,7 @@
 
 struct ktrace_pack;
 
-/* Which calls take the shortest way; `Usual` in fgraph.rs, which says what each is. */
+/* Which calls take the shortest way; `UsualPointers` in fgraph/usual.rs, which says what each is. */
 struct ktrace_usual {
 	unsigned long special;
 	unsigned long opens;
@@ -19,7 +19,7 @@ struct ktrace_usual {
 	u32 adds_up;
 };
 
-/* A hook on calls and returns; `Shared` in fgraph.rs. */
+/* A hook on calls and returns; `Shared` in fgraph/usual.rs. */
 struct ktrace_graph {
 	struct fgraph_ops ops;
 	struct ktrace_usual usual;
@@ -46,7 +46,7 @@ struct ktrace_graph {
 	u32 mult;
 };
 
-/* What a hook keeps with a call; `Stored` in fgraph.rs. */
+/* What a hook keeps with a call; `Stored` in fgraph/frame.rs. */
 struct ktrace_frame {
 	u64 begun;
 	u64 noted[2];
@@ -74,6 +74,7 @@ void ktrace_graph_full(struct ktrace_graph *graph);
 unsigned int ktrace_print_line(struct trace_iterator *iter);
 
 /* Defined in fgraph.c, called from Rust. */
+size_t ktrace_graph_size(void);
 void ktrace_graph_init(struct ktrace_graph *graph);
 void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *word);
 void ktrace_graph_synchronize(void);

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What calls are timed by.
+
+use kernel::sync::atomic::Atomic;
+
+use crate::ktrace::{
+    compact::{
+        counter,
+        word::MULT_SHIFT, //
+    },
+    once::Once, //
+};
+
+extern "C" {
+    fn ktrace_counter_mult() -> u32;
+    fn ktrace_call_sched_clock_noinstr() -> u64;
+}
+
+/// The clock that the call graph's times are of, in ns: that of `trace_clock_local()`, less its care for
+/// preemption. For callbacks; any context.
+#[inline]
+pub fn clock_ns() -> u64 {
+    // SAFETY: Reads this CPU's clock, which takes preemption to be off, as it is in callbacks.
+    unsafe { ktrace_call_sched_clock_noinstr() }
+}
+
+/// What calls are timed by as long as they keep their CPU: a counter that costs little to read, or the clock
+/// where there is none to be relied on.
+///
+/// A counter goes on, or begins anew, while the machine is suspended, which a task that runs does not live to
+/// see: of a call that loses its CPU, the hook notes the clock's time then ([`FrameRef::note`]).
+pub(super) struct Timer {
+    /// How many ns a count is, times 2^[`MULT_SHIFT`]; zero before the first hook.
+    mult: Atomic<u32>,
+    is_clock: Atomic<bool>,
+}
+
+pub(super) static TIMER: Timer = Timer {
+    mult: Atomic::new(1 << MULT_SHIFT),
+    is_clock: Atomic::new(true),
+};
+
+impl Timer {
+    /// Finds out which it is. The answer changes if the kernel gives the counter up, between hooks.
+    pub(super) fn choose(&self) {
+        // SAFETY: Looks at what the kernel has found out.
+        let mult = unsafe { ktrace_counter_mult() };
+        self.is_clock.write_once(mult == 0);
+        self.mult.write_once(match mult {
+            0 => 1 << MULT_SHIFT,
+            mult => mult,
+        });
+    }
+
+    /// How many ns a count is, in the same unit; zero if it is not the counter.
+    pub(super) fn counter_mult(&self) -> u32 {
+        match self.is_clock.read_once() {
+            true => 0,
+            false => self.mult.read_once(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn now(&self) -> u64 {
+        match self.is_clock.read_once() {
+            true => clock_ns(),
+            false => counter::read(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn ns(&self, counts: u64) -> u64 {
+        let mult = u128::from(self.mult.read_once());
+        (u128::from(counts).wrapping_mul(mult) >> MULT_SHIFT) as u64
+    }
+}
+
+/// A point in time, by what times calls.
+#[derive(Clone, Copy)]
+pub struct Moment(pub(super) u64);
+
+impl Moment {
+    /// Now. For callbacks; any context.
+    #[inline]
+    pub fn now() -> Self {
+        Self(TIMER.now())
+    }
+}
