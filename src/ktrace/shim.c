@@ -684,17 +684,24 @@ void ktrace_unlock(void)
 	mutex_unlock(&ktrace_mutex);
 }
 
-/* The address that a kprobe is the only exported way to learn */
-unsigned long ktrace_find_kallsyms(void)
+/*
+ * The address that a kprobe is the only exported way to learn. One that is never
+ * armed has it as well, touches no code, and can always be taken away again: to
+ * disarm one takes memory, and without it the kernel would keep what is gone.
+ */
+int ktrace_find_kallsyms(unsigned long *addr)
 {
-	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
-	unsigned long addr;
+	struct kprobe probe = {
+		.symbol_name = "kallsyms_lookup_name",
+		.flags = KPROBE_FLAG_DISABLED,
+	};
+	int ret = register_kprobe(&probe);
 
-	if (register_kprobe(&probe))
-		return 0;
-	addr = (unsigned long)probe.addr;
+	if (ret)
+		return ret;
+	*addr = (unsigned long)probe.addr;
 	unregister_kprobe(&probe);
-	return addr;
+	return 0;
 }
 
 /*

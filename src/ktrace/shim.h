@@ -73,7 +73,7 @@ void ktrace_detach_probes(const struct ktrace_probe *probes, unsigned int nr);
 
 /* Defined in shim.c, called from Rust. */
 bool ktrace_bind(unsigned int index, unsigned long addr);
-unsigned long ktrace_find_kallsyms(void);
+int ktrace_find_kallsyms(unsigned long *addr);
 ftrace_func_t ktrace_slot_function(unsigned int slot);
 void ktrace_gate_refresh(void);
 void ktrace_gate_refresh_current(void);

@@ -15,6 +15,7 @@
 use kernel::{
     alloc::KVVec,
     bindings,
+    error::to_result,
     prelude::*,
     str::CStr,
     sync::atomic::{
@@ -121,7 +122,7 @@ data! {
 extern "C" {
     fn ktrace_bind(index: c_uint, addr: c_ulong) -> bool;
     fn ktrace_locked_down() -> c_int;
-    fn ktrace_find_kallsyms() -> c_ulong;
+    fn ktrace_find_kallsyms(addr: *mut c_ulong) -> c_int;
     fn ktrace_find_task_probes() -> *const c_char;
     fn ktrace_call_kallsyms_lookup_name(name: *const c_char) -> c_ulong;
 }
@@ -205,14 +206,15 @@ fn missing(symbol: &Symbol) -> Error {
 }
 
 fn find_functions() -> Result {
+    let mut past_landing_pad = 0;
     // SAFETY: Registers a kprobe and takes it away again; sleeps, which is allowed here.
-    let past_landing_pad = unsafe { ktrace_find_kallsyms() };
-    if past_landing_pad == 0 {
+    let found = to_result(unsafe { ktrace_find_kallsyms(&mut past_landing_pad) });
+    if found == Err(ENOENT) {
         pr_err!(
             "cannot find 'kallsyms_lookup_name': it takes CONFIG_KALLSYMS and CONFIG_KPROBES\n"
         );
-        return Err(ENOENT);
     }
+    found?;
     // SAFETY: Index 0 is this function. A kprobe sits behind the landing pad, and to enter a
     // function there is as good for a branch that needs no landing pad.
     unsafe { ktrace_bind(0, past_landing_pad) };
