@@ -203,7 +203,11 @@ impl Control {
             true => name.forgotten_with(),
             false => Forget::default(),
         };
-        state.set_filter(self.serial, filter, forget)?;
+        // What was refused here stays so when the file is closed.
+        if let Err(error) = state.set_filter(self.serial, filter, forget) {
+            input.give_up();
+            return Err(error);
+        }
         self.replace = false;
         Ok(())
     }
@@ -398,8 +402,9 @@ impl ControlFile for Control {
         if let Err(error) = input.write(data) {
             return Err(self.refuse(data, &error));
         }
-        // White space alone clears the list; the beginning of a word waits for the rest of it.
-        if input.has_entries() || (self.replace && !input.has_half_word()) {
+        // White space alone clears the list. The beginning of a word waits for the rest of it, and what was
+        // written before it in one go waits too: it may be that all of that is refused.
+        if !input.has_half_word() && (input.has_entries() || self.replace) {
             self.commit(data)?;
         }
         self.written = self.written.saturating_add(data.len());
@@ -421,6 +426,13 @@ impl ControlFile for Control {
         EFBIG
     }
 
+    fn not_copied(&mut self) {
+        self.untouched = false;
+        if let Some(input) = &mut self.input {
+            input.give_up();
+        }
+    }
+
     fn flush(&mut self) -> Result {
         let Some(input) = &mut self.input else {
             return Ok(());
@@ -436,10 +448,8 @@ impl ControlFile for Control {
         }
         Ok(())
     }
-}
 
-impl Drop for Control {
-    fn drop(&mut self) {
+    fn closed(&mut self) {
         // `> file`, and nothing more.
         if self.untouched && self.replace && self.commit(b"").is_err() {
             pr_warn!("could not clear a control file\n");

@@ -138,7 +138,16 @@ impl Input {
 
     /// Refuses this input as too much, whatever was written and will be.
     pub(crate) fn refuse_size(&mut self) -> InputError {
-        let error = InputError::new(Fault::TooMany, b"", 0);
+        self.refuse(Fault::TooMany)
+    }
+
+    /// The same where what was written cannot be looked at, or what was taken not be put into force.
+    pub(crate) fn give_up(&mut self) {
+        self.refuse(Fault::NoMemory);
+    }
+
+    fn refuse(&mut self, fault: Fault) -> InputError {
+        let error = InputError::new(fault, b"", 0);
         self.failed = Some(error);
         error
     }
@@ -168,8 +177,9 @@ impl Input {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let no_memory = |_| InputError::new(Fault::NoMemory, b"", 0);
-        let mut filter = current.try_clone().map_err(no_memory)?;
+        let Ok(mut filter) = current.try_clone() else {
+            return Err(self.refuse(Fault::NoMemory));
+        };
         let result = match &mut self.entries {
             Entries::Ids(entries) => {
                 let list = match self.name {

@@ -209,8 +209,14 @@ pub trait ControlFile: Send + Sized + 'static {
     /// A write was longer than [`ControlFile::MAX_WRITE`]. The error for it.
     fn too_long(&mut self) -> Error;
 
+    /// What was written could not be copied: the address was bad, or there was no memory.
+    fn not_copied(&mut self);
+
     /// A descriptor of this open file is being closed; there may be others.
     fn flush(&mut self) -> Result;
+
+    /// The last descriptor was closed. Not called where the file could not be opened after all.
+    fn closed(&mut self);
 }
 
 /// Operations for files of type `T`.
@@ -422,10 +428,11 @@ unsafe extern "C" fn write<T: ControlFile>(
     from_result(|| {
         // Copied before the lock is taken: a fault may take time.
         let mut data = KVVec::new();
-        if count <= T::MAX_WRITE {
-            UserSlice::new(UserPtr::from_ptr(from.cast_mut().cast()), count)
-                .read_all(&mut data, GFP_KERNEL)?;
-        }
+        let copied = match count <= T::MAX_WRITE {
+            true => UserSlice::new(UserPtr::from_ptr(from.cast_mut().cast()), count)
+                .read_all(&mut data, GFP_KERNEL),
+            false => Ok(()),
+        };
         // SAFETY: The VFS calls this for a file that `open()` opened.
         let _lock = unsafe { SeqLock::new(file) };
         // SAFETY: As above, and the lock keeps others from it.
@@ -433,6 +440,7 @@ unsafe extern "C" fn write<T: ControlFile>(
         if count > T::MAX_WRITE {
             return Err(this.too_long());
         }
+        copied.inspect_err(|_| this.not_copied())?;
         this.write(&data)?;
         // SAFETY: The VFS passes a valid position.
         unsafe { *pos = (*pos).wrapping_add(count as bindings::loff_t) };
@@ -465,7 +473,9 @@ unsafe extern "C" fn release<T: ControlFile>(
     file: *mut bindings::file,
 ) -> c_int {
     // SAFETY: The last use of a file that `open()` opened, which made the pointer by `into_raw()`.
-    drop(unsafe { KBox::from_raw(opened::<T>(file)) });
+    let mut this = unsafe { KBox::from_raw(opened::<T>(file)) };
+    this.closed();
+    drop(this);
     // SAFETY: Opened by `single_open()`.
     unsafe { bindings::single_release(inode, file) }
 }

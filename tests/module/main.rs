@@ -161,6 +161,8 @@ impl ControlFile for Fire {
         to_result(unsafe { ktrace_test_in(context.as_ptr(), context.len()) })
     }
 
+    fn not_copied(&mut self) {}
+
     fn too_long(&mut self) -> Error {
         EFBIG
     }
@@ -168,6 +170,8 @@ impl ControlFile for Fire {
     fn flush(&mut self) -> Result {
         Ok(())
     }
+
+    fn closed(&mut self) {}
 }
 
 /// The loaded module.
