@@ -32,7 +32,9 @@ cp "$busybox" "$root/bin/busybox"
 done
 install -m 755 "$top/qemu/init" "$root/init"
 echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
-echo 'root:x:0:' >"$root/etc/group"
+# For what somebody without privileges may do.
+echo 'nobody:x:65534:65534:nobody:/:/bin/sh' >>"$root/etc/passwd"
+printf 'root:x:0:\nnogroup:x:65534:\n' >"$root/etc/group"
 
 if [ -d "$top/tests" ]; then
 	cp -R "$top/tests" "$root/tests"
