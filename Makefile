@@ -90,8 +90,13 @@ help:
 #: Variables:
 #: ARCH=x86_64|arm64   machine (x86_64; make test: both)
 #: KERNEL=debian       the unmodified Debian kernel pinned in qemu/kernel.pin (the default)
-#: KERNEL=mainline     a vanilla kernel, built with the configuration under qemu/
-#: KERNEL=debug        the same with KASAN, lockdep, RCU proving and the like (slow)
+#: KERNEL=mainline     a vanilla kernel with the defences of real machines, built with the configuration
+#:                     under qemu/; so are the next ones, each with its own, qemu/KERNEL.config
+#: KERNEL=lockdep      with what finds mistakes with locks, RCU, contexts and objects (slow)
+#: KERNEL=memory       with KASAN, kmemleak, UBSAN and failing allocations (slow)
+#: KERNEL=debug        both of these (make test, make setup)
+#: KERNEL=rt           with PREEMPT_RT
+#: KERNEL=up           for one processor (x86_64)
 #: KERNEL=release      any other Debian kernel that still is in the archive, as `uname -r` says it
 #: KDIR=dir            build for this kernel tree (make only)
 #: EXTRA=dir           put the files of a folder into the guest, as /extra (run)

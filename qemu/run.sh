@@ -77,10 +77,13 @@ if [ -n "${CMD:-}" ]; then
 	printf '%s\n' "$CMD" >"$root/command"
 fi
 cp "$dir/tree/.config" "$root/kernel.config"
+is_checked=0
+! contains "$checked" "$kernel" || is_checked=1
 window=$(stty size 2>/dev/null) || window='24 80'
 cat >"$root/run.conf" <<-EOF2
 	load=$LOAD
 	kernel=$kernel
+	checked=$is_checked
 	arch=$arch
 	icount=$ICOUNT
 	brief=${BRIEF:-0}
@@ -88,10 +91,8 @@ cat >"$root/run.conf" <<-EOF2
 	cols=${window#* }
 EOF2
 
-case $kernel in
-debug) mem=2048 ;;
-*) mem=1024 ;;
-esac
+mem=1024
+[ "$is_checked" = 0 ] || mem=2048
 mem=${MEM:-$((mem + 3 * $(du -cm "$root" "$clients" | tail -n 1 | cut -f1)))}
 
 case $arch in

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: kernel-vanilla.sh mainline|debug ARCH DIRECTORY FRAGMENT...
+# Usage: kernel-vanilla.sh LANE ARCH DIRECTORY FRAGMENT...
 #
 # Builds a vanilla kernel from the upstream tarball that Debian's source package carries and these
 # fragments of configuration; kernel.sh calls it, in the build environment.
@@ -47,8 +47,8 @@ kmake() {
 		KBUILD_BUILD_HOST=localhost "$@"
 }
 
-# Every line of every fragment has to be in the result: Kconfig drops in silence what lacks a
-# dependency.
+# What the fragments say, the later ones in place of the earlier, has to be in the result: Kconfig drops
+# in silence what lacks a dependency.
 configure() {
 	mkdir -p "$tree"
 	kmake tinyconfig
@@ -58,7 +58,12 @@ configure() {
 	fi
 	cat "$dir/fragment.config" >>"$tree/.config"
 	kmake olddefconfig
-	grep -E '^(# )?CONFIG_' "$dir/fragment.config" >"$dir/wanted"
+	awk '
+		/^(# )?CONFIG_/ {
+			match($0, /CONFIG_[A-Za-z0-9_]*/)
+			last[substr($0, RSTART, RLENGTH)] = $0
+		}
+		END { for (name in last) print last[name] }' "$dir/fragment.config" >"$dir/wanted"
 	status=0
 	while read -r line; do
 		case $line in

@@ -10,7 +10,7 @@
 #   note       what a user should know about it, if anything; -q: without saying it
 #
 # KERNEL is `debian` (the pinned Debian kernel), the release of any other Debian kernel
-# (`uname -r`), `mainline` or `debug` (vanilla, built here); ARCH is x86_64 or arm64.
+# (`uname -r`), or a lane (vanilla, built here; lib.sh names them); ARCH is x86_64 or arm64.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -35,7 +35,11 @@ case $kernel in
 debian)
 	dir=$cache/kernels/debian-$release-$deb
 	recipe=debian ;;
-mainline | debug)
+debug)
+	die "KERNEL=debug: these are two, say KERNEL=lockdep or KERNEL=memory (make test and make setup take both)" ;;
+'' | [!0-9]*)
+	contains "$lanes" "$kernel" || die "KERNEL=$kernel: neither debian, one of $lanes, nor the release of a Debian kernel"
+	[ "$kernel$arch" != uparm64 ] || die "KERNEL=up: an arm64 kernel always knows of several processors"
 	recipe=vanilla
 	for name in common "$arch" "$kernel" "$kernel-$arch"; do
 		fragment=$top/qemu/$name.config
@@ -50,10 +54,8 @@ mainline | debug)
 	if [ -e "$dir/complete" ] && [ "$(cat "$dir/release")" != "$kernel" ]; then
 		die "KERNEL=$kernel: Debian no longer has it"
 	fi ;;
-[0-9]*)
-	die "KERNEL=$kernel: not for ARCH=$arch (or say it as \`uname -r\` does, with -$deb at the end)" ;;
 *)
-	die "KERNEL=$kernel: neither debian, mainline, debug nor the release of a Debian kernel" ;;
+	die "KERNEL=$kernel: not for ARCH=$arch (or say it as \`uname -r\` does, with -$deb at the end)" ;;
 esac
 
 if [ ! -e "$dir/complete" ]; then

@@ -9,6 +9,18 @@ top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 cache=${XDG_CACHE_HOME:-$home/.cache}/ferrotrace
 
+# The kernels that are built here (qemu/LANE.config), and those of them that look for mistakes, which takes time.
+# shellcheck disable=SC2034 # as above
+lanes='mainline lockdep memory rt up' checked='lockdep memory'
+
+# contains WORDS WORD: whether it is one of them.
+contains() {
+	case " $1 " in
+	*" $2 "*) ;;
+	*) return 1 ;;
+	esac
+}
+
 say() {
 	printf '%s\n' "$*" >&2
 }

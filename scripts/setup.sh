@@ -8,7 +8,11 @@
 . "$(dirname -- "$0")/lib.sh"
 
 "$top/scripts/env.sh" true
+kernels=${KERNEL:-debian}
+[ "$kernels" != debug ] || kernels=$checked
 for arch in ${ARCH:-x86_64 arm64}; do
-	"$top/scripts/kernel.sh" "${KERNEL:-debian}" "$arch"
+	for kernel in $kernels; do
+		"$top/scripts/kernel.sh" "$kernel" "$arch"
+	done
 	"$top/qemu/clients.sh" "$arch"
 done

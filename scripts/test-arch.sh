@@ -11,17 +11,8 @@
 # shellcheck source=scripts/parts.sh
 . "$(dirname -- "$0")/parts.sh"
 
-# guests PATTERN...: the cases, those of a whole debug kernel in two guests, for they take long.
-guests() {
-	if [ "$KERNEL$#" = debug0 ]; then
-		two_parts SHARE 1/2 2/2 "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL"
-	else
-		part "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" "$@"
-	fi
-}
-
-# A debug kernel has nothing to add to these: its checkers' code is not looked at, and it is slow.
-if [ -z "${T:-}" ] && [ "$KERNEL" != debug ]; then
+# A kernel that looks for mistakes has nothing to add to these: its checkers' code is not looked at, and it is slow.
+if [ -z "${T:-}" ] && ! contains "$checked" "$KERNEL"; then
 	part "$top/scripts/nop-test.sh" "$ARCH" "$KERNEL"
 	# Times to the microsecond, for which the host must not matter.
 	part env ICOUNT=1 SMP=1 "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" events/sums graph/followed
@@ -37,7 +28,7 @@ case ${T:-} in
 lockdown | clients) ;;
 *)
 	# shellcheck disable=SC2086 # words are meant
-	guests ${T:-} ;;
+	part "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ${T:-} ;;
 esac
 for boot in clients lockdown; do
 	case ${T:-$boot} in

@@ -3,7 +3,7 @@
 # Usage: [VARIABLE=...] test.sh
 #
 # All tests: those of the host, those of the runner itself, limits of costs, and those in a guest, for
-# KERNEL on ARCH, or on both architectures, at once. T, patterns, selects some of those in the guest and
+# KERNEL on ARCH, or on both architectures, at once; KERNEL=debug is the two that look for mistakes. T, patterns, selects some of those in the guest and
 # leaves out the rest; T=lockdown and T=clients are those under lockdown and those of trace-cmd, perf and
 # bpftrace, which have boots of their own. RETRY=1 runs a case that failed twice more, and lets it pass if
 # it does both times. BRIEF=1 does a tenth of what is done often for a rare fault to show, and on one
@@ -15,17 +15,26 @@
 . "$(dirname -- "$0")/parts.sh"
 
 export KERNEL="${KERNEL:-debian}"
-for arch in ${ARCH:-x86_64 arm64}; do
-	ARCH=$arch KTRACE_TESTS=1 "$top/scripts/build.sh"
+kernels=$KERNEL
+[ "$KERNEL" != debug ] || kernels=$checked
+for kernel in $kernels; do
+	for arch in ${ARCH:-x86_64 arm64}; do
+		KERNEL=$kernel ARCH=$arch KTRACE_TESTS=1 "$top/scripts/build.sh"
+	done
 done
 
 if [ -z "${T:-}" ]; then
 	part "$top/scripts/host-test.sh"
-	[ "$KERNEL" = debug ] || part "$top/scripts/tools-test.sh"
+	[ "$kernels" != "$KERNEL" ] || part "$top/scripts/tools-test.sh"
 	# Limits of costs are those on one kernel.
 	[ "$KERNEL" != debian ] || part "$top/scripts/bench.sh" check
 fi
-if [ -n "${ARCH:-}" ]; then
+if [ "$KERNEL" = debug ]; then
+	for arch in ${ARCH:-x86_64 arm64}; do
+		# shellcheck disable=SC2086 # words are meant
+		ARCH=$arch two_parts KERNEL $kernels "$top/scripts/test-arch.sh"
+	done
+elif [ -n "${ARCH:-}" ]; then
 	part "$top/scripts/test-arch.sh"
 else
 	FIRST=x86_64 two_parts ARCH x86_64 arm64 "$top/scripts/test-arch.sh"

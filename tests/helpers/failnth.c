@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Usage: failnth N insmod|mkdir|rmdir PATH
+ *        failnth FIRST-LAST write FILE FROM TO
+ *        failnth FIRST-LAST read FILE [any]
+ *
+ * Does something in the course of which the Nth allocation fails (fail-nth; which
+ * allocations count is said by debugfs, and by set_up_faults of tests/functions).
+ *
+ * The first form prints how that went, `ok`, or the call that failed and its errno,
+ * as in `mkdir ENOMEM`, and closes with status 0, or 1 if nothing failed, as there are
+ * fewer allocations than that. The second writes TO where FROM was written before,
+ * for each N from FIRST to LAST, or until there are no more, and asks that either all of it
+ * is as if it had not been tried, and a next try works, or it is done. The third asks
+ * that FILE can't be read for want of memory, or reads as ever (or in any way). Both
+ * print the number of the allocations that failed and of the attempts that did, or what
+ * was wrong, with status 1.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int control;
+
+static void die(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+	exit(1);
+}
+
+static void arm(unsigned int n)
+{
+	char number[16];
+	int len = snprintf(number, sizeof(number), "%u", n);
+
+	if (pwrite(control, number, len, 0) != len)
+		die("fail-nth: %s", strerrorname_np(errno));
+}
+
+/* Whether an allocation has failed; none does from here on. */
+static int disarm(void)
+{
+	char number[16] = "";
+
+	if (pread(control, number, sizeof(number) - 1, 0) <= 0)
+		die("fail-nth: %s", strerrorname_np(errno));
+	arm(0);
+	return !atoi(number);
+}
+
+#define ROOM (1 << 16)
+
+/*
+ * What a file reads as, if it is one of those that this is for, which are small. The
+ * call that failed, and its errno in `errno`, or NULL.
+ */
+static const char *get(const char *file, char *text)
+{
+	int fd = open(file, O_RDONLY), error;
+	size_t len = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return "open";
+	while ((n = read(fd, text + len, ROOM - 1 - len)) > 0)
+		len += n;
+	error = errno;
+	close(fd);
+	text[len] = 0;
+	errno = error;
+	return n < 0 ? "read" : NULL;
+}
+
+static void look(const char *file, char *text)
+{
+	const char *failed = get(file, text);
+
+	if (failed)
+		die("%s: %s %s", file, failed, strerrorname_np(errno));
+}
+
+/* The call that failed, and its errno in `errno`, or NULL. */
+static const char *put(const char *file, const char *text)
+{
+	const char *failed = NULL;
+	size_t len = strlen(text);
+	int error = 0;
+	int fd = open(file, O_WRONLY | O_TRUNC);
+
+	if (fd < 0)
+		return "open";
+	if (len && write(fd, text, len) != (ssize_t)len) {
+		failed = "write";
+		error = errno;
+	}
+	if (close(fd) && !failed)
+		return "close";
+	errno = error;
+	return failed;
+}
+
+static void must_put(const char *file, const char *text, unsigned int n)
+{
+	const char *failed = put(file, text);
+
+	if (failed)
+		die("%s: '%s' after allocation %u failed: %s %s", file, text, n, failed,
+		    strerrorname_np(errno));
+}
+
+/* Where a text is not what it should be: the line, of both. */
+static void must_be(const char *file, const char *when, unsigned int n, const char *is,
+		    const char *wanted)
+{
+	size_t at = 0, i;
+
+	if (!strcmp(is, wanted))
+		return;
+	for (i = 0; is[i] == wanted[i]; i++) {
+		if (is[i] == '\n')
+			at = i + 1;
+	}
+	die("%s: allocation %u: %s: it is '%.*s', not '%.*s'", file, n, when,
+	    (int)strcspn(is + at, "\n"), is + at, (int)strcspn(wanted + at, "\n"), wanted + at);
+}
+
+static int writes(unsigned int n, unsigned int last, const char *file, const char *from,
+		  const char *to)
+{
+	static char before[ROOM], after[ROOM], is[ROOM];
+	unsigned int points = 0, failures = 0;
+	const char *failed;
+	int error, hit;
+
+	must_put(file, from, 0);
+	look(file, before);
+	must_put(file, to, 0);
+	look(file, after);
+	if (!strcmp(before, after))
+		die("%s: '%s' and '%s' are the same", file, from, to);
+	for (; n <= last; n++) {
+		must_put(file, from, n);
+		arm(n);
+		failed = put(file, to);
+		error = errno;
+		hit = disarm();
+		look(file, is);
+		if (failed && error != ENOMEM)
+			die("%s: allocation %u: %s %s", file, n, failed, strerrorname_np(error));
+		must_be(file, failed ? "refused" : "accepted", n, is, failed ? before : after);
+		if (!hit)
+			break;
+		points++;
+		failures += !!failed;
+		must_put(file, to, n);
+		look(file, is);
+		must_be(file, "tried again", n, is, after);
+	}
+	printf("%u %u\n", points, failures);
+	return 0;
+}
+
+static int reads(unsigned int n, unsigned int last, const char *file, int any)
+{
+	static char before[ROOM], is[ROOM];
+	unsigned int points = 0, failures = 0;
+	const char *failed;
+	int error, hit;
+
+	look(file, before);
+	for (; n <= last; n++) {
+		arm(n);
+		failed = get(file, is);
+		error = errno;
+		hit = disarm();
+		if (failed && error != ENOMEM)
+			die("%s: allocation %u: %s %s", file, n, failed, strerrorname_np(error));
+		if (!failed && !any)
+			must_be(file, "read", n, is, before);
+		if (!hit)
+			break;
+		points++;
+		failures += !!failed;
+	}
+	printf("%u %u\n", points, failures);
+	return 0;
+}
+
+static int load(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -1 : syscall(SYS_finit_module, fd, "", 0);
+}
+
+static int once(unsigned int n, const char *what, const char *path)
+{
+	int result, error;
+
+	arm(n);
+	errno = EINVAL;
+	if (!strcmp(what, "insmod"))
+		result = load(path);
+	else if (!strcmp(what, "mkdir"))
+		result = mkdir(path, 0755);
+	else
+		result = rmdir(path);
+	error = errno;
+	n = disarm();
+	if (result)
+		printf("%s %s\n", what, strerrorname_np(error));
+	else
+		puts("ok");
+	return !n;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int first, last;
+
+	control = open("/proc/self/fail-nth", O_RDWR);
+	if (control < 0)
+		die("fail-nth: %s", strerrorname_np(errno));
+	if (argc == 6 && sscanf(argv[1], "%u-%u", &first, &last) == 2 && !strcmp(argv[2], "write"))
+		return writes(first, last, argv[3], argv[4], argv[5]);
+	if (argc >= 4 && sscanf(argv[1], "%u-%u", &first, &last) == 2)
+		return reads(first, last, argv[3], argc == 5);
+	if (argc == 4)
+		return once(atoi(argv[1]), argv[2], argv[3]);
+	return 2;
+}
