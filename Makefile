@@ -10,7 +10,7 @@ export ARCH KERNEL KDIR PLUGINS EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON RETRY 
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all module tools run run-guest demo test host-test bench check setup clean distclean help
+.PHONY: all module tools run run-guest demo test test-all host-test bench check setup clean distclean help
 .NOTPARALLEL:
 
 all:
@@ -43,6 +43,9 @@ demo: module
 test:
 	@scripts/test.sh
 
+test-all:
+	@scripts/test-all.sh
+
 host-test:
 	@scripts/host-test.sh
 
@@ -72,11 +75,14 @@ help:
 #: make test           all tests, each kernel in a virtual machine
 #: make test T=pattern the tests whose path under tests/cases the pattern matches ('filter/*');
 #:                     T=clients: those with trace-cmd, perf and bpftrace, and T=lockdown: those
-#:                     under lockdown, which have boots of their own
+#:                     under lockdown, which have boots of their own; T=upstream: the kernel's own
+#:                     tests of tracing, without ferrotrace, with it, beside it and after it
 #: make test RETRY=1   on a busy machine: a case that fails is run twice more, and passes if it does
 #:                     both times; how it failed is shown
 #: make test BRIEF=1   in half the time: a tenth of the rounds that wait for a rare fault, and on one
 #:                     architecture what takes many minutes (ci/run has both)
+#: make test-all       all tests on all kernels, one after the other (many hours); the table of what
+#:                     came of it is build/test-all.md
 #: make host-test      the tests that need no kernel
 #: make bench          count the instructions that tracing adds, beside the kernel's own tracers, and
 #:                     measure the time; JSON=file writes the same as JSON

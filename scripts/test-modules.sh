@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: test-modules.sh cases|clients|lockdown ARCH KERNEL-DIRECTORY OUTPUT DIRECTORY
+# Usage: test-modules.sh cases|clients|lockdown|upstream ARCH KERNEL-DIRECTORY OUTPUT DIRECTORY
 #
 # Makes what tests want in the guest besides OUTPUT/ferrotrace.ko. For lockdown that is signed.ko,
 # with the signature of a kernel that was built here; else ktrace_test.ko, the module of
-# tests/module/, for cases those that must be refused, and the kernel's own tests of ftrace, and for
-# clients the plugin of libtraceevent. Run in the build environment.
+# tests/module/, for cases those that must be refused, for these and upstream the kernel's own tests of
+# ftrace, and for clients the plugin of libtraceevent. Run in the build environment.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -26,6 +26,8 @@ lockdown)
 esac
 if [ "$cases" = cases ]; then
 	"$top/scripts/broken-modules.py" "$good" "$out/generated/fingerprints.rs" "$dir"
+fi
+if [ "$cases" = cases ] || [ "$cases" = upstream ]; then
 	cp -r "$(readlink -f "$kernel/tree/source")/tools/testing/selftests/ftrace" "$dir/selftests"
 fi
 if [ "$cases" = clients ]; then
