@@ -33,7 +33,7 @@ esac
 # The kernel's own tests take so long that they have to be asked for.
 for boot in ${T:-clients lockdown}; do
 	case $boot in
-	clients | lockdown) part env CASES=$boot "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
+	clients | lockdown) part env CASES="$boot" "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
 	upstream) part env CASES=upstream TIMEOUT=7200 "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
 	esac
 done

@@ -389,7 +389,7 @@ static const char *array(void)
 	else if (n == SHARED)
 		snprintf(name, sizeof(name), "instances/own%u", writer);
 	else
-		strcpy(name, ".");
+		return ".";
 	return name;
 }
 
