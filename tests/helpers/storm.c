@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Usage: storm forks NUMBER
+ *        storm renames NUMBER
+ *
+ * forks: that many children, each of which calls sched_get_priority_max(2) once and is
+ * gone; some at a time. renames: that many threads, which wait for each other, then all
+ * take the name hit-NUMBER, make that call, take the name miss-NUMBER, and make it once
+ * more. Prints how many calls there were under a name that begins with hit, or at all.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define AT_A_TIME 20
+
+static pthread_barrier_t together;
+
+static void call(void)
+{
+	syscall(SYS_sched_get_priority_max, SCHED_OTHER);
+}
+
+static void *rename_and_call(void *arg)
+{
+	unsigned long number = (unsigned long)arg;
+	char name[16];
+
+	pthread_barrier_wait(&together);
+	snprintf(name, sizeof(name), "hit-%lu", number);
+	prctl(PR_SET_NAME, name);
+	call();
+	snprintf(name, sizeof(name), "miss-%lu", number);
+	prctl(PR_SET_NAME, name);
+	call();
+	return NULL;
+}
+
+static int renames(unsigned long number)
+{
+	pthread_t *threads = calloc(number, sizeof(*threads));
+	pthread_attr_t small;
+	unsigned long i;
+
+	pthread_barrier_init(&together, NULL, number);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 64 << 10);
+	for (i = 0; i < number; i++) {
+		if (pthread_create(&threads[i], &small, rename_and_call, (void *)i)) {
+			perror("pthread_create");
+			return 1;
+		}
+	}
+	for (i = 0; i < number; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+static int forks(unsigned long number)
+{
+	unsigned long i;
+
+	for (i = 0; i < number; i++) {
+		pid_t child = fork();
+
+		if (child < 0) {
+			perror("fork");
+			return 1;
+		}
+		if (!child) {
+			call();
+			_exit(0);
+		}
+		if (i >= AT_A_TIME)
+			wait(NULL);
+	}
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long number = argc == 3 ? strtoul(argv[2], NULL, 0) : 0;
+	int failed;
+
+	if (!number)
+		return 2;
+	failed = strcmp(argv[1], "forks") ? renames(number) : forks(number);
+	printf("%lu\n", number);
+	return failed;
+}
