@@ -31,8 +31,9 @@ if [ -z "${T:-}" ]; then
 fi
 if [ "$KERNEL" = debug ]; then
 	for arch in ${ARCH:-x86_64 arm64}; do
+		export ARCH="$arch"
 		# shellcheck disable=SC2086 # words are meant
-		ARCH=$arch two_parts KERNEL $kernels "$top/scripts/test-arch.sh"
+		two_parts KERNEL $kernels "$top/scripts/test-arch.sh"
 	done
 elif [ -n "${ARCH:-}" ]; then
 	part "$top/scripts/test-arch.sh"
