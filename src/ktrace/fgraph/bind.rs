@@ -84,7 +84,7 @@ pub unsafe fn dispatch_full<G: Bound>(graph: *mut c_void) {
     unsafe { &*graph.cast::<Inner<G>>() }.state.stack_full();
 }
 
-/// Names the one type whose [`GraphHook`] the callbacks call.
+/// Names the one type whose [`super::GraphHook`] the callbacks call.
 #[macro_export]
 macro_rules! bind_graph_hook {
     ($hook:ty) => {

@@ -104,11 +104,11 @@ pub struct Hook<G: Bound> {
 // SAFETY: Owns an `Inner`, which belongs to no thread.
 unsafe impl<G: Bound> Send for Hook<G> {}
 
-/// Made by [`bind_graph_hook!`].
+/// Made by [`super::bind_graph_hook!`].
 ///
 /// # Safety
 ///
-/// The C side's callbacks must lead to [`dispatch_call`] and [`dispatch_return`] of this type, and
+/// The C side's callbacks must lead to [`super::dispatch_call`] and [`super::dispatch_return`] of this type, and
 /// `hooks()` must return the same static each time, which nobody but [`Hook`] writes.
 pub unsafe trait Bound: GraphHook {
     #[doc(hidden)]
@@ -122,7 +122,7 @@ impl<G: Bound> Hook<G> {
     /// Hooks the functions that the trace array's filter selects. `state` is called for tasks whose
     /// bit `slot` is set in the gate. May sleep.
     ///
-    /// For [`super::tracer::Tracer::init`], which is given `tr` and must drop the hook in `reset`:
+    /// For [`crate::ktrace::tracer::Tracer::init`], which is given `tr` and must drop the hook in `reset`:
     /// as long as the tracer is current, the trace array cannot go away.
     ///
     /// # Errors

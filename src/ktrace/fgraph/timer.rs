@@ -29,7 +29,7 @@ pub fn clock_ns() -> u64 {
 /// where there is none to be relied on.
 ///
 /// A counter goes on, or begins anew, while the machine is suspended, which a task that runs does not live to
-/// see: of a call that loses its CPU, the hook notes the clock's time then ([`FrameRef::note`]).
+/// see: of a call that loses its CPU, the hook notes the clock's time then ([`super::FrameRef::note`]).
 pub(super) struct Timer {
     /// How many ns a count is, times 2^[`MULT_SHIFT`]; zero before the first hook.
     mult: Atomic<u32>,

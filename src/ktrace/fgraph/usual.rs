@@ -17,7 +17,7 @@ use crate::ktrace::{
     symbols::Data, //
 };
 
-/// Which calls need nothing but to be timed, before they return: what [`GraphHook::called`] would do for
+/// Which calls need nothing but to be timed, before they return: what [`super::GraphHook::called`] would do for
 /// them is to keep a frame with the number of the task's switches, no flags, and to set bits of the task's
 /// word. These take the shortest way, which is in C, inlined into the hook; `fgraph.c` says what it looks at.
 /// What is referred to is read at each call.
