@@ -101,8 +101,6 @@ help:
 #: KERNEL=lockdep      with what finds mistakes with locks, RCU, contexts and objects (slow)
 #: KERNEL=memory       with KASAN, kmemleak, UBSAN and failing allocations (slow)
 #: KERNEL=debug        both of these (make test, make setup)
-#: KERNEL=rt           with PREEMPT_RT
-#: KERNEL=up           for one processor (x86_64)
 #: KERNEL=release      any other Debian kernel that still is in the archive, as `uname -r` says it
 #: KDIR=dir            build for this kernel tree (make only)
 #: EXTRA=dir           put the files of a folder into the guest, as /extra (run)

@@ -39,7 +39,6 @@ debug)
 	die "KERNEL=debug: these are two, say KERNEL=lockdep or KERNEL=memory (make test and make setup take both)" ;;
 '' | [!0-9]*)
 	contains "$lanes" "$kernel" || die "KERNEL=$kernel: neither debian, one of $lanes, nor the release of a Debian kernel"
-	[ "$kernel$arch" != uparm64 ] || die "KERNEL=up: an arm64 kernel always knows of several processors"
 	recipe=vanilla
 	for name in common "$arch" "$kernel" "$kernel-$arch"; do
 		fragment=$top/qemu/$name.config

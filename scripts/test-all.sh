@@ -42,7 +42,6 @@ one() {
 
 for arch in ${ARCH:-x86_64 arm64}; do
 	for kernel in debian $lanes; do
-		[ "$kernel$arch" != uparm64 ] || continue
 		one "$kernel" "$kernel" "$arch" T=
 	done
 	one upstream debian "$arch" T=upstream
