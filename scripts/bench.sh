@@ -37,14 +37,16 @@ count_all() {
 	cat "$_out/rows" "$_out/surroundings" 2>/dev/null >"$_out/$1" || :
 }
 
-# pack_job ARCHITECTURE DIRECTORY: job.tar.gz, which bench/surroundings compiles: programs of ours and the
+# pack_job ARCHITECTURE DIRECTORY: job.tar.gz, which bench/surroundings compiles: three programs of ours and the
 # headers that they include.
 pack_job() {
 	# shellcheck disable=SC2016 # for the shell inside
 	"$top/scripts/env.sh" sh -ec '
 		job=$2/job
 		mkdir "$job"
-		cp "$3"/tests/helpers/*.c "$job"
+		for program in actor ftwrite workload; do
+			cp "$3/tests/helpers/$program.c" "$job"
+		done
 		"$1"gcc -M "$job"/*.c | tr " " "\n" | grep "^/.*\.h$" | grep -v /lib/gcc | sort -u |
 			xargs cp --parents -t "$job"
 		cd "$job"
