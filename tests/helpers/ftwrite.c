@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Usage: ftwrite [-a] [-n] [-c BYTES] FILE
+ * Usage: ftwrite [-a] [-n] [-b] [-c BYTES] FILE
  *
  * Writes its standard input to FILE and prints how that went: `ok`, or the call
  * that failed first and its errno, as in `write EINVAL`. FILE is opened as `>`
  * does, with -a as `>>` does, with -n with neither O_TRUNC nor O_APPEND. All is
  * written at once, or with -c in pieces of that many bytes, of which none follows
- * one that failed.
+ * one that failed; with -b from an address where there is nothing.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,17 +25,20 @@ static int report(const char *what)
 int main(int argc, char **argv)
 {
 	size_t chunk = 0, size = 0, len = 0, at = 0, piece;
-	int how = O_TRUNC, option, fd, failed = 0;
+	int how = O_TRUNC, bad = 0, option, fd, failed = 0;
 	char *data = NULL;
 	ssize_t n;
 
-	while ((option = getopt(argc, argv, "anc:")) != -1) {
+	while ((option = getopt(argc, argv, "anbc:")) != -1) {
 		switch (option) {
 		case 'a':
 			how = O_APPEND;
 			break;
 		case 'n':
 			how = 0;
+			break;
+		case 'b':
+			bad = 1;
 			break;
 		case 'c':
 			chunk = strtoul(optarg, NULL, 0);
@@ -64,7 +67,7 @@ int main(int argc, char **argv)
 		return report("open");
 	while (at < len && !failed) {
 		piece = chunk && chunk < len - at ? chunk : len - at;
-		n = write(fd, data + at, piece);
+		n = write(fd, bad ? (char *)1 : data + at, piece);
 		if (n < 0)
 			failed = report("write") + 1;
 		else
