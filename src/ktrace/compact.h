@@ -264,38 +264,39 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 	return end;
 }
 
-/* A call returned whose beginning is not written. As above. */
+/*
+ * A call returned whose beginning is not written, when the counter said so much. As
+ * above.
+ */
 static __always_inline enum ktrace_pack_end ktrace_pack_add_leaf(struct ktrace_pack *pack,
 								 unsigned long func, int depth,
-								 u64 ns)
+								 u64 now, u64 ns)
 {
 	unsigned long offset = func - pack->text, near = offset >> 2;
+	/* Enormous, if an interrupt was packed after that. */
+	u64 delta = now - pack->time, word, *place;
 	enum ktrace_pack_end end;
-	u64 now, delta, *place;
 	void *buffer, *part;
 
+	if (delta >> KTRACE_LEAF_DELTA_BITS || ns >> KTRACE_LEAF_NS_BITS ||
+	    (u32)depth >> KTRACE_LEAF_DEPTH_BITS)
+		return KTRACE_PACK_OTHER;
 	/* The last of these stand for addresses that lie elsewhere. */
 	if (offset & 3 || near >= (1UL << KTRACE_LEAF_FUNC_BITS) - 64)
 		return KTRACE_PACK_OTHER;
+	word = KTRACE_LEAF | near << KTRACE_LEAF_FUNC_SHIFT |
+	       (u64)depth << KTRACE_LEAF_DEPTH_SHIFT | ns << KTRACE_LEAF_NS_SHIFT | delta;
 	/* Functions take half a word each. */
 	place = pack->place;
 	if (pack->half || place == pack->end)
 		return KTRACE_PACK_OTHER;
 	if (!ktrace_pack_goes_on(pack, &buffer, &part))
 		return KTRACE_PACK_OTHER;
-	now = ktrace_counter_here();
-	delta = now - pack->time;
-	if (delta >> KTRACE_LEAF_DELTA_BITS || ns >> KTRACE_LEAF_NS_BITS ||
-	    (u32)depth >> KTRACE_LEAF_DEPTH_BITS)
-		return KTRACE_PACK_OTHER;
 	/* As above. */
 	pack->time = now;
 	pack->place = place + 1;
 	pack->calls++;
-	end = ktrace_pack_put(pack, buffer, part, place,
-			      KTRACE_LEAF | near << KTRACE_LEAF_FUNC_SHIFT |
-			      (u64)depth << KTRACE_LEAF_DEPTH_SHIFT |
-			      ns << KTRACE_LEAF_NS_SHIFT | delta);
+	end = ktrace_pack_put(pack, buffer, part, place, word);
 	if (unlikely(end >= KTRACE_PACK_OTHER)) {
 		pack->place = place;
 		pack->calls--;

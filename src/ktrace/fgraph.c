@@ -31,15 +31,25 @@ void *ktrace_call_fgraph_reserve_data(int idx, int size);
 
 /*
  * A function of its own keeps what little it needs in registers, and is gone on to
- * without a frame, where the compiler may do that.
+ * without a frame, unless every function has one.
  */
-#ifdef CONFIG_FRAME_POINTER
+#if defined(CONFIG_FRAME_POINTER) && defined(CONFIG_X86)
 #define ktrace_stage __always_inline
 #else
 #define ktrace_stage noinline
 #endif
 
 #define KTRACE_MULT_SHIFT 22
+
+/* How much of the shadow stack a frame takes, with the word that tells what it is. */
+#define KTRACE_FRAME_WORDS (sizeof(struct ktrace_frame) / sizeof(long) + 1)
+
+/*
+ * Words of the shadow stack that are not ours to give: those of all hooks at its end,
+ * of which this hook's may be the last, a call, and a frame. The kernel's function
+ * finds out how many there are when it gets so near.
+ */
+#define KTRACE_ROOM_WORDS (16 + 16 + (long)KTRACE_FRAME_WORDS)
 
 /* Modulo 2^32. */
 static __always_inline u32 ktrace_switches(const struct task_struct *task)
@@ -53,42 +63,44 @@ static __always_inline bool ktrace_hash_is_empty(void **hash)
 	return !*(unsigned long *)(READ_ONCE(*hash) + KTRACE_ftrace_hash_count);
 }
 
-/* The hook's word of the current task. */
-static __always_inline unsigned long *ktrace_task_word(struct ktrace_graph *graph,
+/* The hook's word of a task, once it is known where that is. */
+static __always_inline unsigned long *ktrace_task_word(const struct ktrace_place *place,
 						       struct task_struct *task)
 {
-	return (void *)task->ret_stack + graph->word_at;
+	return (void *)task->ret_stack + place->word_at;
 }
 
-/* Whether nothing is special with the current task, and its word. */
-static __always_inline bool ktrace_is_settled(struct ktrace_graph *graph,
-					      struct task_struct *task, unsigned long *state)
+/* Interrupts leave the word as they find it, or set such bits as well. */
+static __always_inline void ktrace_set_in_word(unsigned long *word, unsigned long bits)
 {
-	/* Only then is it known where the word is. */
-	unsigned long settled = smp_load_acquire(&graph->settled);
-
-	*state = READ_ONCE(*ktrace_task_word(graph, task));
-	return (*state & graph->usual.special) == settled;
+	barrier();
+	*word |= bits;
+	barrier();
 }
 
-/* Keeps a frame with a call. What is on the stack is little, and so is what is kept there. */
-static ktrace_stage int ktrace_graph_keep(struct ktrace_graph *graph)
+/* Begins a frame. What is on the stack is little, and so is what is kept there. */
+static __always_inline int ktrace_begin(struct ktrace_graph *graph, struct task_struct *task,
+					struct ktrace_frame *frame, unsigned long *word)
 {
+	WRITE_ONCE(frame->begun, ktrace_counter_here());
+	WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag);
+	/* Now that an interrupt finds the frame; what it has noted meanwhile is not lost. */
+	ktrace_set_in_word(word, graph->usual.opens);
+	return 1;
+}
+
+/* Keeps a frame with a call where the kernel puts it. */
+static noinline notrace int ktrace_graph_keep(struct ktrace_graph *graph)
+{
+	struct task_struct *task = current;
 	struct ktrace_frame *frame;
-	unsigned long *word;
 
 	frame = ktrace_call_fgraph_reserve_data(graph->ops.idx, sizeof(*frame));
 	if (unlikely(!frame)) {
 		ktrace_graph_full(graph);
 		return 0;
 	}
-	frame->switches = ktrace_switches(current);
-	WRITE_ONCE(frame->begun, ktrace_counter_here());
-	WRITE_ONCE(frame->tag_flags, graph->tag_flags);
-	/* Now that an interrupt finds the frame; what it has noted meanwhile is not lost. */
-	word = ktrace_task_word(graph, current);
-	WRITE_ONCE(*word, READ_ONCE(*word) | graph->usual.opens);
-	return 1;
+	return ktrace_begin(graph, task, frame, ktrace_task_word(graph->place, task));
 }
 
 static int notrace ktrace_graph_entry(struct ftrace_graph_ent *call,
@@ -98,26 +110,48 @@ static int notrace ktrace_graph_entry(struct ftrace_graph_ent *call,
 	struct ktrace_graph *graph = container_of(ops, struct ktrace_graph, ops);
 	const struct ktrace_usual *usual = &graph->usual;
 	struct task_struct *task = current;
-	u32 depth = call->depth;
-	unsigned long state;
+	unsigned long state, *word, *end, top, at;
+	const struct ktrace_place *place;
+	u32 depth;
 
 	/* Preemption is off. */
 	if (!(__this_cpu_read(ktrace_gate) & graph->bit))
 		return 0;
-	if (unlikely(!ktrace_is_settled(graph, task, &state)))
+	place = READ_ONCE(graph->place);
+	word = ktrace_task_word(place, task);
+	state = READ_ONCE(*word);
+	if (unlikely((state & usual->special) != place->settled))
 		goto unusual;
 	if (!ktrace_hash_is_empty(graph->graph_hash) ||
 	    !ktrace_hash_is_empty(graph->graph_notrace_hash))
 		goto unusual;
+	depth = call->depth;
 	/* Of the kernel's, 0 is no limit. */
 	if (depth >= READ_ONCE(*usual->below) || depth > READ_ONCE(*graph->max_depth) - 1)
 		goto unusual;
-	if (state & usual->unwritten && !usual->adds_up && !READ_ONCE(*usual->least_ns))
+	if (state & usual->stops && !READ_ONCE(*usual->least_ns))
 		goto unusual;
-	return ktrace_graph_keep(graph);
+	/*
+	 * Reserves a frame as the kernel's function does, if the shadow stack ends in
+	 * what it ended in when that function was looked at, and has room enough.
+	 */
+	at = (u32)task->curr_ret_stack;
+	end = task->ret_stack + at;
+	/* Or the compiler adds these up each time. */
+	OPTIMIZER_HIDE_VAR(end);
+	top = place->top;
+	if (unlikely(at >= place->room || end[-1] != place->below))
+		return ktrace_graph_keep(graph);
+	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
+	barrier();
+	WRITE_ONCE(task->curr_ret_stack, at + KTRACE_FRAME_WORDS);
+	barrier();
+	/* An interrupt that came before that has written there. */
+	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
+	return ktrace_begin(graph, task, (struct ktrace_frame *)end, word);
 
 unusual:
-	return ktrace_graph_called(graph, task, call->func, call->depth, fregs);
+	return ktrace_graph_called(call, graph, fregs, task);
 }
 
 /* What is left to be done behind a leaf that was packed, which may take longer. */
@@ -135,77 +169,45 @@ static noinline __cold notrace void ktrace_leaf_written(struct ktrace_pack *pack
 }
 
 /* The same where the pack was closed meanwhile. */
-static noinline __cold notrace void ktrace_leaf_closed(struct ktrace_graph *graph,
-						       const struct ftrace_graph_ret *ret,
+static noinline __cold notrace void ktrace_leaf_closed(const struct ftrace_graph_ret *ret,
+						       struct ktrace_graph *graph,
 						       struct ftrace_regs *fregs, u64 ns,
 						       struct ktrace_pack *pack)
 {
 	ktrace_pack_catch_up(ktrace_pack_buffer(pack));
 	barrier();
 	pack->busy = 0;
-	ktrace_graph_ended(graph, current, ret, fregs, ns, 0);
+	ktrace_graph_ended(ret, graph, fregs, current, ns, 0);
 }
 
 /* Packs a leaf by the shortest way, or leaves it to Rust. All calls are the last thing that is done. */
-static ktrace_stage void ktrace_graph_leaf(struct ktrace_graph *graph,
-					   const struct ftrace_graph_ret *ret,
-					   struct ftrace_regs *fregs, u64 ns,
+static ktrace_stage void ktrace_graph_leaf(const struct ftrace_graph_ret *ret,
+					   struct ktrace_graph *graph,
+					   struct ftrace_regs *fregs, u64 now, u64 ns,
 					   struct ktrace_pack __percpu *packs)
 {
 	struct ktrace_pack *pack = raw_cpu_ptr(packs);
 
 	/* With RT, softirqs are counted elsewhere. */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(pack->busy || ret->overrun))
-		return ktrace_graph_ended(graph, current, ret, fregs, ns, 0);
+		return ktrace_graph_ended(ret, graph, fregs, current, ns, 0);
 	/* Anything but 0; this is at hand. */
 	pack->busy = ret->func;
 	barrier();
-	switch (ktrace_pack_add_leaf(pack, ret->func, ret->depth, ns)) {
+	switch (ktrace_pack_add_leaf(pack, ret->func, ret->depth, now, ns)) {
 	case KTRACE_PACK_WRITTEN:
 		break;
 	case KTRACE_PACK_WRITTEN_BUT:
 		return ktrace_leaf_written(pack, ret, ns);
 	case KTRACE_PACK_CLOSED:
-		return ktrace_leaf_closed(graph, ret, fregs, ns, pack);
+		return ktrace_leaf_closed(ret, graph, fregs, ns, pack);
 	case KTRACE_PACK_OTHER:
 		barrier();
 		pack->busy = 0;
-		return ktrace_graph_ended(graph, current, ret, fregs, ns, 0);
+		return ktrace_graph_ended(ret, graph, fregs, current, ns, 0);
 	}
 	barrier();
 	pack->busy = 0;
-}
-
-/* A call has taken so long, on its CPU all the while. */
-static ktrace_stage void ktrace_graph_timed(struct ktrace_graph *graph,
-					    const struct ftrace_graph_ret *ret,
-					    struct ftrace_regs *fregs, u64 total_ns, u32 written)
-{
-	const struct ktrace_usual *usual = &graph->usual;
-	unsigned long *word = ktrace_task_word(graph, current);
-	unsigned long state = READ_ONCE(*word);
-	u64 least_ns = READ_ONCE(*usual->least_ns);
-	struct ktrace_pack __percpu *packs;
-	u32 adds_up = usual->adds_up;
-
-	if (least_ns || adds_up) {
-		/* Whether the callers are written is for the next one to find out. */
-		WRITE_ONCE(*word, state | usual->unwritten);
-		if (adds_up)
-			ktrace_graph_added(graph, raw_smp_processor_id(), ret->func, total_ns);
-		else if (unlikely(written || total_ns >= least_ns))
-			ktrace_graph_long(graph, current, ret, fregs, total_ns, written);
-		return;
-	}
-	WRITE_ONCE(*word, state & ~usual->unwritten);
-	if (!written) {
-		packs = READ_ONCE(graph->packs);
-		if (unlikely(!(state & usual->unwritten)))
-			return ktrace_graph_doubted(graph, current, ret, fregs, total_ns);
-		if (packs)
-			return ktrace_graph_leaf(graph, ret, fregs, total_ns, packs);
-	}
-	ktrace_graph_ended(graph, current, ret, fregs, total_ns, written);
 }
 
 static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
@@ -214,56 +216,90 @@ static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 {
 	struct ktrace_graph *graph = container_of(ops, struct ktrace_graph, ops);
 	struct task_struct *task = current;
+	u64 now, counts, total_ns, least_ns;
+	unsigned long state, *word, *end;
+	struct ktrace_pack __percpu *packs;
+	const struct ktrace_place *place;
 	struct ktrace_frame *frame;
-	unsigned long state, *end;
-	u64 counts;
-	u32 flags;
+	u64 written;
 
-	if (unlikely(!ktrace_is_settled(graph, task, &state)))
+	place = READ_ONCE(graph->place);
+	word = ktrace_task_word(place, task);
+	state = READ_ONCE(*word);
+	if (unlikely((state & graph->usual.special) != place->settled))
 		goto unusual;
 	if (unlikely((u32)(state >> 32) != ret->overrun))
 		goto unusual;
 	/* On top of the shadow stack, if nobody else keeps something there. */
-	end = task->ret_stack + task->curr_ret_stack;
-	if (unlikely(end[-1] != graph->top))
+	end = task->ret_stack + (u32)task->curr_ret_stack;
+	if (unlikely(end[-1] != place->top))
 		goto unusual;
 	frame = (struct ktrace_frame *)(end - 1) - 1;
-	flags = READ_ONCE(frame->tag_flags);
-	flags ^= graph->tag_flags;
-	if (unlikely(flags & ~graph->usual.written))
-		goto unusual;
-	if (unlikely(ktrace_switches(task) != frame->switches))
+	/* Nothing, but for the flag that its beginning is written: its tag, and as many switches as now. */
+	written = READ_ONCE(frame->kept) ^ (ktrace_switches(task) | graph->tag);
+	/* Or the compiler keeps both of these instead. */
+	OPTIMIZER_HIDE_VAR(written);
+	if (unlikely(written & graph->usual.not_written))
 		goto unusual;
 	/* That long, or something is noted and it is not the counter's. */
-	counts = ktrace_counter_here() - READ_ONCE(frame->begun);
+	now = ktrace_counter_here();
+	counts = now - READ_ONCE(frame->begun);
 	if (unlikely(counts >> 32))
 		goto unusual;
 	/* An interrupt that comes from here on does not take it for open, nor for its own. */
 	WRITE_ONCE(frame->tag_flags, 0);
-	ktrace_graph_timed(graph, ret, fregs, counts * graph->mult >> KTRACE_MULT_SHIFT, flags);
-	return;
+	/* On its CPU all the while. */
+	total_ns = counts * graph->mult >> KTRACE_MULT_SHIFT;
+	if (graph->usual.adds_up) {
+		ktrace_set_in_word(word, graph->usual.unwritten);
+		return ktrace_graph_added(ret, graph, total_ns, raw_smp_processor_id());
+	}
+	least_ns = READ_ONCE(*graph->usual.least_ns);
+	if (least_ns) {
+		/* Whether the callers are written is for the next one to find out. */
+		ktrace_set_in_word(word, graph->usual.unwritten);
+		if (unlikely(written || total_ns >= least_ns))
+			ktrace_graph_long(ret, graph, fregs, task, total_ns, written);
+		return;
+	}
+	state = READ_ONCE(*word);
+	WRITE_ONCE(*word, state & ~graph->usual.unwritten);
+	if (!written) {
+		packs = READ_ONCE(graph->packs);
+		if (unlikely(!(state & graph->usual.unwritten)))
+			return ktrace_graph_doubted(ret, graph, fregs, task, total_ns);
+		if (packs)
+			return ktrace_graph_leaf(ret, graph, fregs, now, total_ns, packs);
+	}
+	return ktrace_graph_ended(ret, graph, fregs, task, total_ns, written);
 
 unusual:
-	ktrace_graph_returned(graph, task, ret, fregs);
+	ktrace_graph_returned(ret, graph, fregs, task);
 }
 
 /*
  * Looks where the kernel has put a frame that it was just asked for, and the word of
- * the current task. From then on that is looked for there first. The words on the
- * shadow stack tell what they are, so that what is there is never taken for
- * something else: a kernel that does it in another way is slower, not wrong.
+ * the current task. From then on that is looked for there first, and put there. The
+ * words on the shadow stack tell what they are and how far it is to the call that they
+ * belong to, so that what is there is never taken for something else: a kernel that
+ * does it in another way is slower, not wrong.
  */
 void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *word)
 {
 	unsigned long *end = current->ret_stack + current->curr_ret_stack;
+	unsigned long word_at = (void *)word - (void *)current->ret_stack;
 
-	if (!graph->mult || frame != (void *)(end - 1) - sizeof(struct ktrace_frame))
+	struct ktrace_place *place = &graph->places[1];
+
+	if (!graph->mult || frame != end - KTRACE_FRAME_WORDS)
 		return;
 	/* Others who come here at the same time have found what is right as well. */
-	WRITE_ONCE(graph->word_at, (void *)word - (void *)current->ret_stack);
-	WRITE_ONCE(graph->top, end[-1]);
-	/* Pairs with ktrace_is_settled(). */
-	smp_store_release(&graph->settled, graph->settles);
+	WRITE_ONCE(place->word_at, word_at);
+	WRITE_ONCE(place->below, *((unsigned long *)frame - 1));
+	WRITE_ONCE(place->top, end[-1]);
+	WRITE_ONCE(place->room, max((long)(word_at / sizeof(long)) - KTRACE_ROOM_WORDS, 0L));
+	/* Readers go on from the address. */
+	smp_store_release(&graph->place, place);
 }
 
 /* For Rust to compare with what it has. */
@@ -278,6 +314,7 @@ void ktrace_graph_init(struct ktrace_graph *graph)
 	graph->ops.entryfunc = ktrace_graph_entry;
 	graph->ops.retfunc = ktrace_graph_return;
 	graph->ops.private = graph;
+	graph->place = &graph->places[0];
 }
 
 /*

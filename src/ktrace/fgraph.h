@@ -13,10 +13,24 @@ struct ktrace_usual {
 	unsigned long special;
 	unsigned long opens;
 	unsigned long unwritten;
+	unsigned long stops;
 	const u32 *below;
 	const u64 *least_ns;
-	u32 written;
+	u64 not_written;
 	u32 adds_up;
+};
+
+/* What is known of shadow stacks; `Place` in fgraph/usual.rs. */
+struct ktrace_place {
+	/* How the `special` bits of a task's word are set when nothing is special. */
+	unsigned long settled;
+	/* Where that word lies, in bytes. */
+	unsigned long word_at;
+	/* What a shadow stack ends in before a frame of this hook, and after it. */
+	unsigned long below;
+	unsigned long top;
+	/* In words: a frame that begins before does not reach what else is there. */
+	unsigned long room;
 };
 
 /* A hook on calls and returns; `Shared` in fgraph/usual.rs. */
@@ -28,48 +42,49 @@ struct ktrace_graph {
 	void **graph_notrace_hash;
 	const u32 *max_depth;
 	/*
-	 * How the `special` bits of a task's word are set when nothing is special; before
-	 * it is known where the word lies on the shadow stack, and what stands on top of
-	 * that when a frame of this hook does, what they never are.
+	 * One of these: nothing is as in the first, where calls go until it is known where
+	 * the kernel puts things, and what it is that stands in the second.
 	 */
-	unsigned long settles;
-	unsigned long settled;
-	unsigned long word_at;
-	unsigned long top;
+	struct ktrace_place *place;
+	struct ktrace_place places[2];
 	/* What leaves are packed by, or none. */
 	struct ktrace_pack __percpu *packs;
 	/* Its bit in the gate. */
 	u32 bit;
-	/* What its frames are told by, as they have it. */
-	u32 tag_flags;
 	/* How many ns a count is, see `Timer`; 0: calls are not timed by the counter. */
 	u32 mult;
+	/* What its frames are told by, as they have it with `kept`. */
+	u64 tag;
 };
 
 /* What a hook keeps with a call; `Stored` in fgraph/frame.rs. */
 struct ktrace_frame {
 	u64 begun;
 	u64 noted[2];
-	u32 switches;
-	u32 tag_flags;
+	union {
+		struct {
+			u32 switches;
+			u32 tag_flags;
+		};
+		u64 kept;
+	};
 };
 
 /* Defined in Rust. */
-int ktrace_graph_called(struct ktrace_graph *graph, struct task_struct *task,
-			unsigned long func, int depth, struct ftrace_regs *fregs);
-void ktrace_graph_returned(struct ktrace_graph *graph, struct task_struct *task,
-			   const struct ftrace_graph_ret *ret, struct ftrace_regs *fregs);
-void ktrace_graph_added(struct ktrace_graph *graph, unsigned int cpu, unsigned long func,
-			u64 total_ns);
-void ktrace_graph_long(struct ktrace_graph *graph, struct task_struct *task,
-		       const struct ftrace_graph_ret *ret, struct ftrace_regs *fregs,
-		       u64 total_ns, u32 written);
-void ktrace_graph_ended(struct ktrace_graph *graph, struct task_struct *task,
-			const struct ftrace_graph_ret *ret, struct ftrace_regs *fregs,
-			u64 total_ns, u32 written);
-void ktrace_graph_doubted(struct ktrace_graph *graph, struct task_struct *task,
-			  const struct ftrace_graph_ret *ret, struct ftrace_regs *fregs,
-			  u64 total_ns);
+int ktrace_graph_called(const struct ftrace_graph_ent *call, struct ktrace_graph *graph,
+			struct ftrace_regs *fregs, struct task_struct *task);
+void ktrace_graph_returned(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
+			   struct ftrace_regs *fregs, struct task_struct *task);
+void ktrace_graph_added(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
+			u64 total_ns, unsigned int cpu);
+void ktrace_graph_long(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
+		       struct ftrace_regs *fregs, struct task_struct *task, u64 total_ns,
+		       u64 written);
+void ktrace_graph_ended(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
+			struct ftrace_regs *fregs, struct task_struct *task, u64 total_ns,
+			u64 written);
+void ktrace_graph_doubted(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
+			  struct ftrace_regs *fregs, struct task_struct *task, u64 total_ns);
 void ktrace_graph_full(struct ktrace_graph *graph);
 unsigned int ktrace_print_line(struct trace_iterator *iter);
 

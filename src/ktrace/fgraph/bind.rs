@@ -23,19 +23,24 @@ use crate::ktrace::abi;
 #[doc(hidden)]
 #[inline]
 pub unsafe fn dispatch_call<G: Bound>(
+    call: *const c_void,
     graph: *mut c_void,
-    task: *mut kernel::bindings::task_struct,
-    func: usize,
-    depth: i32,
     fregs: *mut c_void,
+    task: *mut kernel::bindings::task_struct,
 ) -> bool {
     // SAFETY: By the precondition; `shared` is the first member. Freed only after the callback has
     // returned.
     let inner = unsafe { &*graph.cast::<Inner<G>>() };
+    // SAFETY: By the precondition.
+    let call = unsafe { &*call.cast::<abi::ftrace_graph_ent>() };
+    // Kernels differ in how wide it is; it is a small number.
+    let depth = call.depth as i32;
     // SAFETY: Within the callback preemption is off, and the call is on the shadow stack.
     let open = unsafe { inner.open(task, depth) };
     // SAFETY: As above.
-    inner.state.called(&unsafe { Call::new(open, func, fregs) })
+    inner
+        .state
+        .called(&unsafe { Call::new(open, call.func, fregs) })
 }
 
 /// Calls `with` with the hook and the return that the kernel tells of.
@@ -46,10 +51,10 @@ pub unsafe fn dispatch_call<G: Bound>(
 #[doc(hidden)]
 #[inline(always)]
 pub unsafe fn dispatch_return<G: Bound>(
-    graph: *mut c_void,
-    task: *mut kernel::bindings::task_struct,
     ret: *const c_void,
+    graph: *mut c_void,
     fregs: *mut c_void,
+    task: *mut kernel::bindings::task_struct,
     with: impl FnOnce(&G, &Return<'_>),
 ) {
     // SAFETY: By the precondition; `shared` is the first member. Freed only after the callback has
@@ -68,10 +73,17 @@ pub unsafe fn dispatch_return<G: Bound>(
 /// As for [`dispatch_call`].
 #[doc(hidden)]
 #[inline]
-pub unsafe fn dispatch_add<G: Bound>(graph: *mut c_void, cpu: u32, func: usize, total_ns: u64) {
+pub unsafe fn dispatch_add<G: Bound>(
+    ret: *const c_void,
+    graph: *mut c_void,
+    total_ns: u64,
+    cpu: u32,
+) {
     // SAFETY: By the precondition.
     let inner = unsafe { &*graph.cast::<Inner<G>>() };
-    inner.state.added(cpu as usize, func, total_ns);
+    // SAFETY: By the precondition.
+    let ret = unsafe { &*ret.cast::<abi::ftrace_graph_ret>() };
+    inner.state.added(cpu as usize, ret.func, total_ns);
 }
 
 /// # Safety
@@ -92,7 +104,6 @@ macro_rules! bind_graph_hook {
             use ::kernel::ffi::{
                 c_int,
                 c_uint,
-                c_ulong,
                 c_void, //
             };
             use $crate::ktrace::fgraph::{
@@ -117,16 +128,13 @@ macro_rules! bind_graph_hook {
             /// For `fgraph.c`: a registered hook, and what the kernel passed.
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_called(
+                call: *const c_void,
                 graph: *mut c_void,
-                task: *mut ::kernel::bindings::task_struct,
-                func: c_ulong,
-                depth: c_int,
                 fregs: *mut c_void,
+                task: *mut ::kernel::bindings::task_struct,
             ) -> c_int {
                 // SAFETY: By the precondition.
-                c_int::from(unsafe {
-                    fgraph::dispatch_call::<$hook>(graph, task, func as usize, depth, fregs)
-                })
+                c_int::from(unsafe { fgraph::dispatch_call::<$hook>(call, graph, fregs, task) })
             }
 
             /// # Safety
@@ -134,14 +142,14 @@ macro_rules! bind_graph_hook {
             /// For `fgraph.c`: a registered hook, and what the kernel passed.
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_returned(
-                graph: *mut c_void,
-                task: *mut ::kernel::bindings::task_struct,
                 ret: *const c_void,
+                graph: *mut c_void,
                 fregs: *mut c_void,
+                task: *mut ::kernel::bindings::task_struct,
             ) {
                 // SAFETY: By the precondition.
                 unsafe {
-                    fgraph::dispatch_return::<$hook>(graph, task, ret, fregs, |hook, ret| {
+                    fgraph::dispatch_return::<$hook>(ret, graph, fregs, task, |hook, ret| {
                         hook.returned(ret)
                     })
                 }
@@ -152,16 +160,16 @@ macro_rules! bind_graph_hook {
             /// For `fgraph.c`: a registered hook, and what the kernel passed.
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_ended(
-                graph: *mut c_void,
-                task: *mut ::kernel::bindings::task_struct,
                 ret: *const c_void,
+                graph: *mut c_void,
                 fregs: *mut c_void,
+                task: *mut ::kernel::bindings::task_struct,
                 total_ns: u64,
-                written: u32,
+                written: u64,
             ) {
                 // SAFETY: By the precondition.
                 unsafe {
-                    fgraph::dispatch_return::<$hook>(graph, task, ret, fregs, |hook, ret| {
+                    fgraph::dispatch_return::<$hook>(ret, graph, fregs, task, |hook, ret| {
                         hook.ended(ret, total_ns, written != 0)
                     })
                 }
@@ -172,16 +180,16 @@ macro_rules! bind_graph_hook {
             /// For `fgraph.c`: a registered hook, and what the kernel passed.
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_long(
-                graph: *mut c_void,
-                task: *mut ::kernel::bindings::task_struct,
                 ret: *const c_void,
+                graph: *mut c_void,
                 fregs: *mut c_void,
+                task: *mut ::kernel::bindings::task_struct,
                 total_ns: u64,
-                written: u32,
+                written: u64,
             ) {
                 // SAFETY: By the precondition.
                 unsafe {
-                    fgraph::dispatch_return::<$hook>(graph, task, ret, fregs, |hook, ret| {
+                    fgraph::dispatch_return::<$hook>(ret, graph, fregs, task, |hook, ret| {
                         hook.long(ret, total_ns, written != 0)
                     })
                 }
@@ -192,15 +200,15 @@ macro_rules! bind_graph_hook {
             /// For `fgraph.c`: a registered hook, and what the kernel passed.
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_doubted(
-                graph: *mut c_void,
-                task: *mut ::kernel::bindings::task_struct,
                 ret: *const c_void,
+                graph: *mut c_void,
                 fregs: *mut c_void,
+                task: *mut ::kernel::bindings::task_struct,
                 total_ns: u64,
             ) {
                 // SAFETY: By the precondition.
                 unsafe {
-                    fgraph::dispatch_return::<$hook>(graph, task, ret, fregs, |hook, ret| {
+                    fgraph::dispatch_return::<$hook>(ret, graph, fregs, task, |hook, ret| {
                         hook.doubted(ret, total_ns)
                     })
                 }
@@ -208,16 +216,16 @@ macro_rules! bind_graph_hook {
 
             /// # Safety
             ///
-            /// For `fgraph.c`: a registered hook.
+            /// For `fgraph.c`: a registered hook, and what the kernel passed.
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_added(
+                ret: *const c_void,
                 graph: *mut c_void,
-                cpu: c_uint,
-                func: c_ulong,
                 total_ns: u64,
+                cpu: c_uint,
             ) {
                 // SAFETY: By the precondition.
-                unsafe { fgraph::dispatch_add::<$hook>(graph, cpu, func as usize, total_ns) }
+                unsafe { fgraph::dispatch_add::<$hook>(ret, graph, total_ns, cpu) }
             }
 
             /// # Safety

@@ -37,7 +37,9 @@
 //!
 //! Where the kernel has put a frame and the task's word, it learns from the kernel's own functions, from the
 //! first call that comes here. What lies on top of the shadow stack tells what it is, and whose, and is
-//! compared each time.
+//! compared each time. From then on it reserves frames itself, as `fgraph_reserve_data()` does, where the shadow
+//! stack ends in the very word that it ended in before that function was called, and leaves it in the word that
+//! it was left in; wherever it ends in another, or is nearly full, the kernel's function is called.
 //!
 //! # Context
 //!

@@ -42,10 +42,7 @@ use super::{
         FrameRef,
         Stored, //
     },
-    usual::{
-        Shared,
-        UNSETTLED, //
-    },
+    usual::Shared,
 };
 use crate::ktrace::{
     abi,
@@ -120,13 +117,12 @@ impl<'a> Open<'a> {
     /// Lets calls take the shortest way from now on, the kernel having placed a frame.
     #[inline]
     fn learn(&self, stored: NonNull<Stored>) {
-        let shared = self.shared.as_ptr();
-        // SAFETY: Alive, by the invariant. What others may write meanwhile is read as a whole, and written in
-        // C, which the frame of a call that just begins and the word of the current task are for.
+        // SAFETY: Alive, by the invariant. The frame is of a call that just begins, and the word that of the
+        // current task; what is learned from them is written in C.
         unsafe {
-            if (&raw const (*shared).settled).read_volatile() == UNSETTLED {
+            if Shared::is_unsettled(self.shared) {
                 let word = ktrace_call_fgraph_get_task_var(self.ops().0);
-                ktrace_graph_learn(shared, stored.as_ptr().cast(), word);
+                ktrace_graph_learn(self.shared.as_ptr(), stored.as_ptr().cast(), word);
             }
         }
     }

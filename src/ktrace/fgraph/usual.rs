@@ -4,7 +4,8 @@
 
 use core::ptr::{
     null,
-    null_mut, //
+    null_mut,
+    NonNull, //
 };
 
 use kernel::{
@@ -52,9 +53,11 @@ struct UsualPointers {
     special: usize,
     opens: usize,
     unwritten: usize,
+    /// Which of these make a call unusual while there is no limit: none, where all is added up.
+    stops: usize,
     below: *const Atomic<u32>,
     least_ns: *const Atomic<u64>,
-    written: u32,
+    not_written: u64,
     adds_up: u32,
 }
 
@@ -63,9 +66,10 @@ impl UsualPointers {
         special: 0,
         opens: 0,
         unwritten: 0,
+        stops: 0,
         below: null(),
         least_ns: null(),
-        written: 0,
+        not_written: 0,
         adds_up: 0,
     };
 
@@ -74,16 +78,43 @@ impl UsualPointers {
             special: usual.special,
             opens: usual.opens,
             unwritten: usual.unwritten,
+            stops: match usual.adds_up {
+                true => 0,
+                false => usual.unwritten,
+            },
             below: usual.below,
             least_ns: usual.least_ns,
-            written: usual.written,
+            not_written: !kept(usual.written),
             adds_up: u32::from(usual.adds_up),
         }
     }
 }
 
-/// What no word of a task is like.
-pub(super) const UNSETTLED: usize = usize::MAX;
+/// What is known of shadow stacks: where the kernel puts a hook's word, and how they end before and after a frame
+/// of it. Without that, no word is as it should be.
+#[repr(C)]
+struct Place {
+    settled: usize,
+    word_at: usize,
+    below: usize,
+    top: usize,
+    room: usize,
+}
+
+impl Place {
+    const fn new(settled: usize) -> Self {
+        Self {
+            settled,
+            word_at: 0,
+            below: 0,
+            top: 0,
+            room: 0,
+        }
+    }
+
+    /// What no word of a task is like.
+    const NONE: Self = Self::new(usize::MAX);
+}
 
 /// What the C side shares with this; `struct ktrace_graph` in `fgraph.h`.
 #[repr(C)]
@@ -93,14 +124,17 @@ pub(super) struct Shared {
     graph_hash: *const c_void,
     graph_notrace_hash: *const c_void,
     max_depth: *const c_void,
-    settles: usize,
-    pub(super) settled: usize,
-    word_at: usize,
-    top: usize,
+    place: *const Place,
+    places: [Place; 2],
     pub(super) packs: Atomic<*mut c_void>,
     bit: u32,
-    tag_flags: u32,
     mult: u32,
+    tag: u64,
+}
+
+/// As a frame has its tag and flags.
+fn kept(tag_flags: u32) -> u64 {
+    u64::from(tag_flags) << u32::BITS
 }
 
 impl Shared {
@@ -115,14 +149,31 @@ impl Shared {
             graph_hash: Data::GraphHash.as_ptr::<c_void>(),
             graph_notrace_hash: Data::GraphNotraceHash.as_ptr::<c_void>(),
             max_depth: Data::GraphMaxDepth.as_ptr::<c_void>(),
-            settles: usual.map_or(UNSETTLED, |usual| usual.settled),
-            settled: UNSETTLED,
-            word_at: 0,
-            top: 0,
+            // The C side has it point to the first of these.
+            place: null(),
+            places: [
+                Place::NONE,
+                usual.map_or(Place::NONE, |usual| Place::new(usual.settled)),
+            ],
             packs: Atomic::new(null_mut()),
             bit: 1u32.wrapping_shl(slot),
-            tag_flags,
             mult,
+            tag: kept(tag_flags),
+        }
+    }
+
+    /// Whether nobody knows yet where the kernel puts things.
+    ///
+    /// # Safety
+    ///
+    /// `shared` is that of a hook that is alive.
+    #[inline]
+    pub(super) unsafe fn is_unsettled(shared: NonNull<Self>) -> bool {
+        let shared = shared.as_ptr();
+        // SAFETY: By the precondition; the C side writes the pointer as a whole.
+        unsafe {
+            let place = (&raw const (*shared).place).read_volatile();
+            place == (&raw const (*shared).places).cast()
         }
     }
 }
