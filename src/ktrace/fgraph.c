@@ -288,12 +288,13 @@ void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *
 {
 	unsigned long *end = current->ret_stack + current->curr_ret_stack;
 	unsigned long word_at = (void *)word - (void *)current->ret_stack;
-
 	struct ktrace_place *place = &graph->places[1];
 
 	if (!graph->mult || frame != end - KTRACE_FRAME_WORDS)
 		return;
-	/* Others who come here at the same time have found what is right as well. */
+	/* Of several that come here at the same time, each with a stack of its own, one is believed. */
+	if (cmpxchg(&graph->learned, 0, 1))
+		return;
 	WRITE_ONCE(place->word_at, word_at);
 	WRITE_ONCE(place->below, *((unsigned long *)frame - 1));
 	WRITE_ONCE(place->top, end[-1]);

@@ -47,6 +47,8 @@ struct ktrace_graph {
 	 */
 	struct ktrace_place *place;
 	struct ktrace_place places[2];
+	/* Whether somebody has filled in the second. */
+	unsigned long learned;
 	/* What leaves are packed by, or none. */
 	struct ktrace_pack __percpu *packs;
 	/* Its bit in the gate. */
