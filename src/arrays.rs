@@ -39,6 +39,7 @@ use crate::{
             bind_instances_changed,
             InstancesChanged, //
         },
+        names::Names,
         sched,
         symbols::Resolved,
         task,
@@ -87,8 +88,8 @@ pub(crate) struct Array {
 /// How it records.
 enum Recording {
     /// Entries of functions alone.
-    Functions(ftrace_ops::Hook<Recorder>),
-    /// Calls and returns.
+    Functions(ftrace_ops::Hook<Recorder>, Names),
+    /// Calls and returns; names of tasks are kept with their accounts.
     Graph(ktrace::fgraph::Hook<Graph>),
 }
 
@@ -516,9 +517,10 @@ impl State {
     fn hook(&mut self, at: usize, tr: &TraceArray, slot: u32, flags: u32) -> Result<Recording> {
         let recorder = Arc::clone(&self.arrays.get(at).ok_or(ENODEV)?.recorder);
         if flags & option::GRAPH == 0 {
+            let names = Names::new(self.resolved);
             let hook = ftrace_ops::Hook::new(self.resolved, tr, slot, recorder)?;
             hook.pack_with(Recorder::packer);
-            return Ok(Recording::Functions(hook));
+            return Ok(Recording::Functions(hook, names));
         }
         self.see_tracing_thresh(tr);
         let accounts = self.open_accounts()?;
@@ -576,7 +578,7 @@ impl State {
         let before = array.recorder.flags();
         array.recorder.set_flags(flags)?;
         match &array.hook {
-            Some(Recording::Functions(hook)) => hook.pack_with(Recorder::packer),
+            Some(Recording::Functions(hook, _)) => hook.pack_with(Recorder::packer),
             Some(Recording::Graph(hook)) => hook.pack_with(Graph::packer),
             None => {}
         }

@@ -13,6 +13,7 @@ KTRACE_FUNCTION(tracing_log_err);
 KTRACE_FUNCTION(sched_clock_noinstr);
 KTRACE_FUNCTION(tracing_start_cmdline_record);
 KTRACE_FUNCTION(tracing_stop_cmdline_record);
+KTRACE_FUNCTION(tracing_record_taskinfo_sched_switch);
 KTRACE_FUNCTION(ring_buffer_record_is_on_cpu);
 KTRACE_FUNCTION(__get_wchan);
 KTRACE_FUNCTION(register_ftrace_graph);

@@ -22,6 +22,7 @@ pub mod gate;
 pub mod global;
 pub mod instances;
 pub mod iter;
+pub mod names;
 pub mod once;
 pub mod pid_map;
 pub mod records;

@@ -58,6 +58,7 @@ functions! {
     c"sched_clock_noinstr", "Linux 6.5 or later": "the durations of calls";
     c"tracing_start_cmdline_record", "CONFIG_TRACING": "names of tasks in the output";
     c"tracing_stop_cmdline_record", "CONFIG_TRACING": "names of tasks in the output";
+    c"tracing_record_taskinfo_sched_switch", "CONFIG_TRACING": "names of tasks in the output";
     c"ring_buffer_record_is_on_cpu", "CONFIG_RING_BUFFER": "counting lost records";
     c"__get_wchan", "CONFIG_KALLSYMS": "telling where a task sleeps";
     c"register_ftrace_graph", "CONFIG_FUNCTION_GRAPH_TRACER": "the call graph";

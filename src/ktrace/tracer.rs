@@ -68,8 +68,6 @@ use super::{
 // Some structs behind these pointers have no members in some configurations.
 #[allow(improper_ctypes)]
 extern "C" {
-    fn ktrace_call_tracing_start_cmdline_record();
-    fn ktrace_call_tracing_stop_cmdline_record();
     fn ktrace_call_trace_default_header(file: *mut abi::seq_file);
     fn ktrace_call_print_graph_headers_flags(file: *mut abi::seq_file, flags: u32);
     fn ktrace_tracer_print_line(iter: *mut abi::trace_iterator) -> abi::print_line_t;
@@ -504,8 +502,6 @@ unsafe extern "C" fn init<T: Tracer>(tr: *mut abi::trace_array) -> c_int {
         if !unsafe { bindings::try_module_get(this_module()) } {
             return Err(ENODEV);
         }
-        // SAFETY: Task context; counted, and given back below or in `reset()`.
-        unsafe { ktrace_call_tracing_start_cmdline_record() };
         if let Err(error) = T::init(tr, tr.current_flags()) {
             release_current();
             return Err(error);
@@ -527,10 +523,7 @@ unsafe extern "C" fn reset<T: Tracer>(tr: *mut abi::trace_array) {
 /// Gives back what `init()` has taken.
 fn release_current() {
     // SAFETY: Taken by `init()`. The code behind `module_put()` stays: see the module's comment.
-    unsafe {
-        ktrace_call_tracing_stop_cmdline_record();
-        bindings::module_put(this_module());
-    }
+    unsafe { bindings::module_put(this_module()) };
 }
 
 /// # Safety

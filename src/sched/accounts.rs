@@ -53,6 +53,7 @@ use crate::{
             self,
             Reading, //
         },
+        names,
         once::Once,
         pid_map::PidMap,
         sched::{
@@ -530,6 +531,7 @@ fn follows(task: Task<'_>) -> bool {
 
 impl SchedHooks for Accounts {
     fn switch(&self, prev: Leaving<'_>, next: Arriving<'_>, now_ns: u64) {
+        names::keep(prev.task, next.task);
         let clock = clock::trace_clock();
         if prev.followed {
             fgraph::current_leaves();
