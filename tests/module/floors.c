@@ -7,6 +7,9 @@
  *	frame NAME	the same, which keeps 32 bytes with the call and finds them at its return
  *	timed NAME	the same, which keeps the time of the call, and looks how long it took
  *	counted NAME	the same by the CPU's counter
+ *	elsewhere NAME	a hook on calls of another function, and nothing on that one
+ *	probe NAME	the same, and a probe on the switch of tasks which does nothing
+ *	instead NAME	the same, but instead of the probe a hook on the entry of that function
  *	off		none of these any more
  *
  * Built without ftrace's call at function entry (see Kbuild).
@@ -24,6 +27,7 @@
 #include <asm/sysreg.h>
 #endif
 
+#include "../../src/ktrace/shim.h"
 #include "floors.h"
 
 static DEFINE_MUTEX(lock);
@@ -140,6 +144,12 @@ static void notrace do_look_count(struct ftrace_graph_ret *ret, struct fgraph_op
 	look(ops, counter());
 }
 
+static void notrace do_nothing_at_switch(void *data, bool preempt, struct task_struct *prev,
+					 struct task_struct *next, unsigned int prev_state)
+{
+}
+
+static struct ktrace_probe probe = { "sched_switch", do_nothing_at_switch };
 static struct ftrace_ops nothing = { .func = do_nothing };
 static struct ftrace_ops record = { .func = do_record };
 static struct fgraph_ops graph = { .entryfunc = do_call, .retfunc = do_return };
@@ -199,6 +209,21 @@ static int start_nothing(char *name, int len)
 		register_ftrace_function(&nothing);
 }
 
+/* Nobody calls this while a switch is measured. */
+static char elsewhere[] = "vfs_statx";
+
+static void stop_probe(void)
+{
+	ktrace_detach_probes(&probe, 1);
+	stop_graph();
+}
+
+static void stop_instead(void)
+{
+	stop_nothing();
+	stop_graph();
+}
+
 static int start_record(char *name, int len)
 {
 	int ret;
@@ -222,6 +247,38 @@ static int start_calls(struct fgraph_ops *ops, char *name, int len)
 static int start_graph(char *name, int len)
 {
 	return start_calls(&graph, name, len);
+}
+
+static int start_elsewhere(char *name, int len)
+{
+	return start_graph(elsewhere, strlen(elsewhere));
+}
+
+static int start_probe(char *name, int len)
+{
+	int ret;
+
+	if (ktrace_find_probes(&probe, 1))
+		return -ENOENT;
+	ret = start_elsewhere(name, len);
+	if (ret)
+		return ret;
+	ret = ktrace_attach_probes(&probe, 1);
+	if (ret)
+		stop_graph();
+	return ret;
+}
+
+static int start_instead(char *name, int len)
+{
+	int ret = start_elsewhere(name, len);
+
+	if (ret)
+		return ret;
+	ret = start_nothing(name, len);
+	if (ret)
+		stop_graph();
+	return ret;
 }
 
 static int start_frame(char *name, int len)
@@ -250,6 +307,9 @@ static const struct {
 	{ "frame", start_frame, stop_frame },
 	{ "timed", start_timed, stop_timed },
 	{ "counted", start_counted, stop_counted },
+	{ "elsewhere", start_elsewhere, stop_graph },
+	{ "probe", start_probe, stop_probe },
+	{ "instead", start_instead, stop_instead },
 };
 
 /* One at a time. */
