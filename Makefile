@@ -6,7 +6,7 @@
 # CMD reaches the guest as it was typed: without this, make would expand every $ in it.
 override CMD := $(value CMD)
 export CMD
-export ARCH KERNEL KDIR PLUGINS EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON RETRY BRIEF DEADLINE
+export ARCH KERNEL KDIR PLUGINS EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON RETRY BRIEF DEADLINE SEED MINUTES
 
 MAKEFLAGS += --no-print-directory
 
@@ -76,7 +76,8 @@ help:
 #: make test T=pattern the tests whose path under tests/cases the pattern matches ('filter/*');
 #:                     T=clients: those with trace-cmd, perf and bpftrace, and T=lockdown: those
 #:                     under lockdown, which have boots of their own; T=upstream: the kernel's own
-#:                     tests of tracing, without ferrotrace, with it, beside it and after it
+#:                     tests of tracing, without ferrotrace, with it, beside it and after it;
+#:                     T=soak: everything at once for MINUTES=n (30), by chance, as SEED=n has it
 #: make test RETRY=1   on a busy machine: a case that fails is run twice more, and passes if it does
 #:                     both times; how it failed is shown
 #: make test BRIEF=1   in half the time: a tenth of the rounds that wait for a rare fault, and on one
@@ -100,7 +101,9 @@ help:
 #:                     under qemu/; so are the next ones, each with its own, qemu/KERNEL.config
 #: KERNEL=lockdep      with what finds mistakes with locks, RCU, contexts and objects (slow)
 #: KERNEL=memory       with KASAN, kmemleak, UBSAN and failing allocations (slow)
-#: KERNEL=debug        both of these (make test, make setup)
+#: KERNEL=rt           with PREEMPT_RT
+#: KERNEL=up           for one CPU, without SMP (x86_64)
+#: KERNEL=debug        lockdep and memory (make test, make setup)
 #: KERNEL=release      any other Debian kernel that still is in the archive, as `uname -r` says it
 #: KDIR=dir            build for this kernel tree (make only)
 #: EXTRA=dir           put the files of a folder into the guest, as /extra (run)

@@ -3,7 +3,8 @@
 # Usage: [ARCH=...] test-all.sh
 #
 # Every test on every kernel that there is a configuration for, on one architecture or on both, and the
-# kernel's own tests of tracing four times over (tests/upstream). Takes many hours, as each kernel is
+# kernel's own tests of tracing four times over (tests/upstream), and half an hour of everything at once
+# (tests/soak). Takes many hours, as each kernel is
 # built first if it is not in the cache. Goes on after a failure. Writes a table, one line for
 # each kernel, to build/test-all.md, and what was printed to build/test-all/; closes with one line,
 # `N passed, N failed, N skipped`, over all.
@@ -47,6 +48,9 @@ for arch in ${ARCH:-x86_64 arm64}; do
 		one "$kernel" "$kernel" "$arch" T=
 	done
 	one upstream debian "$arch" T=upstream
+	for kernel in $checked; do
+		one "soak-$kernel" "$kernel" "$arch" T=soak
+	done
 done
 echo "the table is in $table"
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -3,7 +3,7 @@
 # Usage: ARCH=... KERNEL=... [T=...] [FIRST=...] test-arch.sh
 #
 # The tests of one architecture: those without a guest, and those that run in guests, tests/cases, tests/clients
-# and tests/lockdown; or those of the latter, and tests/upstream, that T selects, see test.sh. What one architecture is enough for is
+# and tests/lockdown; or those of the latter, tests/upstream and tests/soak, that T selects, see test.sh. What one architecture is enough for is
 # tested on FIRST, if several are tested at once. Closes with one line, `N passed, N failed, N skipped`.
 
 # shellcheck source=scripts/lib.sh
@@ -25,7 +25,7 @@ fi
 # The words of T are patterns for the guest.
 set -f
 case ${T:-} in
-lockdown | clients | upstream) ;;
+lockdown | clients | upstream | soak) ;;
 *)
 	# shellcheck disable=SC2086 # words are meant
 	part "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ${T:-} ;;
@@ -34,6 +34,7 @@ esac
 for boot in ${T:-clients lockdown}; do
 	case $boot in
 	clients | lockdown) part env CASES="$boot" "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
+	soak) part env CASES=soak TIMEOUT=$((${MINUTES:-30} * 120 + 1200)) "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
 	upstream) part env CASES=upstream TIMEOUT=7200 "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
 	esac
 done
