@@ -209,9 +209,6 @@ static int start_nothing(char *name, int len)
 		register_ftrace_function(&nothing);
 }
 
-/* Nobody calls this while a switch is measured. */
-static char elsewhere[] = "vfs_statx";
-
 static void stop_probe(void)
 {
 	ktrace_detach_probes(&probe, 1);
@@ -251,6 +248,9 @@ static int start_graph(char *name, int len)
 
 static int start_elsewhere(char *name, int len)
 {
+	/* Nobody calls this while a switch is measured. */
+	char elsewhere[] = "vfs_statx";
+
 	return start_graph(elsewhere, strlen(elsewhere));
 }
 
