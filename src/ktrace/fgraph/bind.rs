@@ -38,9 +38,8 @@ pub unsafe fn dispatch_call<G: Bound>(
     // SAFETY: Within the callback preemption is off, and the call is on the shadow stack.
     let open = unsafe { inner.open(task, depth) };
     // SAFETY: As above.
-    inner
-        .state
-        .called(&unsafe { Call::new(open, call.func, fregs) })
+    let call = unsafe { Call::new(open, call.func, fregs) };
+    inner.state.called(&call)
 }
 
 /// Calls `with` with the hook and the return that the kernel tells of.
