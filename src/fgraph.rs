@@ -39,6 +39,7 @@ use crate::{
         fgraph::{
             self,
             bind_graph_hook,
+            Both,
             Call,
             Caller,
             FrameRef,
@@ -602,10 +603,11 @@ impl GraphHook for Graph {
         let Some(off_cpu) = self.accounts.off_cpu(open.task()) else {
             return;
         };
+        let now = Both::now();
         for up in 0..=open.depth() {
             match open.kept(up) {
                 Some(frame) if frame.is_noted() => break,
-                Some(frame) => frame.note([off_cpu.wait_ns, off_cpu.block_ns]),
+                Some(frame) => frame.note([off_cpu.wait_ns, off_cpu.block_ns], now),
                 // A call that somebody else traces.
                 None => {}
             }

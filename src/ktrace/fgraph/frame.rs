@@ -17,6 +17,7 @@ use kernel::{
 
 use super::timer::{
     clock_ns,
+    Both,
     Moment,
     TIMER, //
 };
@@ -131,8 +132,8 @@ impl<'a> FrameRef<'a> {
 
     /// Notes two words, and by the clock when the call began. To be called while the task has not lost its CPU
     /// since the call began, by the task itself with interrupts off.
-    pub fn note(&self, words: [u64; 2]) {
-        let Some(ns) = self.unnoted_ns(Moment::now()) else {
+    pub fn note(&self, words: [u64; 2], now: Both) {
+        let Some(ns) = self.unnoted_ns(now.moment) else {
             return;
         };
         for (place, word) in self.0.words.iter().zip(words) {
@@ -141,7 +142,7 @@ impl<'a> FrameRef<'a> {
         // An NMI finds the one or the other.
         self.0
             .begun
-            .write_once(clock_ns().saturating_sub(ns) | NOTED);
+            .write_once(now.clock_ns.saturating_sub(ns) | NOTED);
     }
 
     /// Whether that flag is set.

@@ -87,6 +87,7 @@ pub use settings::{
 };
 pub use timer::{
     clock_ns,
+    Both,
     Moment, //
 };
 pub use usual::Usual;

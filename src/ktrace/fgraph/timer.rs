@@ -87,3 +87,40 @@ impl Moment {
         Self(TIMER.now())
     }
 }
+
+/// How far apart, in ns, two readings of the clock may be for one in between to be of the same time.
+const CLOSE_NS: u64 = 4000;
+
+/// One point in time both by what times calls and by the clock: from the one to the other.
+#[derive(Clone, Copy)]
+pub struct Both {
+    pub(super) moment: Moment,
+    pub(super) clock_ns: u64,
+}
+
+impl Both {
+    /// Now. Whatever keeps this CPU from reading the two at once, an NMI or the host of a virtual machine, would
+    /// make calls longer or shorter by as much, so it is tried again. For callbacks; any context.
+    pub fn now() -> Self {
+        let (mut both, mut apart_ns) = Self::read();
+        for _ in 0..3 {
+            if apart_ns < CLOSE_NS {
+                break;
+            }
+            let (again, apart) = Self::read();
+            if apart < apart_ns {
+                (both, apart_ns) = (again, apart);
+            }
+        }
+        both
+    }
+
+    /// And how far apart the readings of the clock are around it, in ns.
+    fn read() -> (Self, u64) {
+        let before_ns = clock_ns();
+        let moment = Moment::now();
+        let apart_ns = clock_ns().saturating_sub(before_ns);
+        let clock_ns = before_ns.wrapping_add(apart_ns / 2);
+        (Self { moment, clock_ns }, apart_ns)
+    }
+}
