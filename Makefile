@@ -102,7 +102,6 @@ help:
 #: KERNEL=lockdep      with what finds mistakes with locks, RCU, contexts and objects (slow)
 #: KERNEL=memory       with KASAN, kmemleak, UBSAN and failing allocations (slow)
 #: KERNEL=rt           with PREEMPT_RT
-#: KERNEL=up           for one CPU, without SMP (x86_64)
 #: KERNEL=debug        lockdep and memory (make test, make setup)
 #: KERNEL=release      any other Debian kernel that still is in the archive, as `uname -r` says it
 #: KDIR=dir            build for this kernel tree (make only)

@@ -43,8 +43,6 @@ one() {
 
 for arch in ${ARCH:-x86_64 arm64}; do
 	for kernel in debian $lanes; do
-		# arm64 has no kernels without SMP.
-		[ "$kernel-$arch" != up-arm64 ] || continue
 		one "$kernel" "$kernel" "$arch" T=
 	done
 	one upstream debian "$arch" T=upstream
