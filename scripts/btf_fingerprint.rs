@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Host tool: prints, as Rust source, the fingerprints that a module expects of its kernel; or, as a
-//! C header, where members of structs lie.
+//! C header, where members of structs lie; or, as arguments of rustc, what this kernel has of what only some have.
 //!
-//! Usage: `btf_fingerprint LIST BTF [members]`, where LIST is `src/ktrace/abi.list` and BTF the raw
+//! Usage: `btf_fingerprint LIST BTF [members|cfgs]`, where LIST is `src/ktrace/abi.list` and BTF the raw
 //! contents of the `.BTF` section of the kernel that the module is built for.
 
 #[path = "../src/ktrace/btf.rs"]
@@ -15,7 +15,7 @@ use std::env;
 use std::fs;
 use std::process::ExitCode;
 
-fn run(list: &str, raw: &str, members: bool) -> Result<String, String> {
+fn run(list: &str, raw: &str, what: &str) -> Result<String, String> {
     let text = fs::read_to_string(list).map_err(|e| format!("{list}: {e}"))?;
     let raw_bytes = fs::read(raw).map_err(|e| format!("{raw}: {e}"))?;
     let btf = Btf::new(&raw_bytes).map_err(|e| format!("{raw}: {e:?}"))?;
@@ -25,6 +25,7 @@ fn run(list: &str, raw: &str, members: bool) -> Result<String, String> {
     let mut out = String::from("pub(super) static FINGERPRINTS: &[super::Fingerprint] = &[\n");
     let mut sizes = String::new();
     let mut header = String::from("/* Made of abi.list by btf_fingerprint. */\n");
+    let mut cfgs = String::new();
     for line in text
         .lines()
         .filter(|l| !l.is_empty() && !l.starts_with('#'))
@@ -32,15 +33,29 @@ fn run(list: &str, raw: &str, members: bool) -> Result<String, String> {
         let mut words = line.split_whitespace();
         let (kind, name) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
         let item = match kind {
+            "struct?" | "enum?" => {
+                let item = if kind == "enum?" {
+                    Item::Enum
+                } else {
+                    Item::Struct
+                };
+                if indexed.id_of(item, name.as_bytes()).is_none() {
+                    continue;
+                }
+                cfgs += &format!("--cfg=has_{name}\n");
+                item
+            }
             "struct" => Item::Struct,
             "enum" => Item::Enum,
             "func" => Item::Func,
-            "member" => {
+            "member" | "member?" => {
                 let member = words.next().unwrap_or("");
-                let offset = indexed
-                    .member_offset(name.as_bytes(), member.as_bytes())
-                    .ok_or(format!("this kernel's struct {name} has no {member}"))?;
-                header += &format!("#define KTRACE_{name}_{member} {offset}\n");
+                match indexed.member_offset(name.as_bytes(), member.as_bytes()) {
+                    Some(_) if kind == "member?" => cfgs += &format!("--cfg=has_{name}_{member}\n"),
+                    Some(offset) => header += &format!("#define KTRACE_{name}_{member} {offset}\n"),
+                    None if kind == "member?" => {}
+                    None => return Err(format!("this kernel's struct {name} has no {member}")),
+                }
                 continue;
             }
             _ => return Err(format!("{list}: what is a '{kind}'?")),
@@ -59,24 +74,27 @@ fn run(list: &str, raw: &str, members: bool) -> Result<String, String> {
             "    super::Fingerprint {{ item: Item::{item:?}, name: c\"{name}\", id: {id}, hash: {hash:#018x} }},\n"
         );
     }
-    if members {
-        return Ok(header);
+    match what {
+        "members" => Ok(header),
+        "cfgs" => Ok(cfgs),
+        // Had bindgen got a member wrong, what it made would not fit.
+        _ => Ok(out + "];\n" + &sizes),
     }
-    // Had bindgen got a member wrong, what it made would not fit.
-    Ok(out + "];\n" + &sizes)
 }
 
 fn main() -> ExitCode {
     let args: Vec<String> = env::args().collect();
-    let (list, raw, members) = match args.as_slice() {
-        [_, list, raw] => (list, raw, false),
-        [_, list, raw, what] if what == "members" => (list, raw, true),
+    let (list, raw, what) = match args.as_slice() {
+        [_, list, raw] => (list, raw, ""),
+        [_, list, raw, what] if ["members", "cfgs"].contains(&what.as_str()) => {
+            (list, raw, what.as_str())
+        }
         _ => {
-            eprintln!("usage: btf_fingerprint LIST BTF [members]");
+            eprintln!("usage: btf_fingerprint LIST BTF [members|cfgs]");
             return ExitCode::FAILURE;
         }
     };
-    match run(list, raw, members) {
+    match run(list, raw, what) {
         Ok(text) => {
             print!("{text}");
             ExitCode::SUCCESS

@@ -10,11 +10,12 @@
 //! A word may be split over several writes. One that has no white space behind it counts when the
 //! file is closed.
 
+use core::ffi::CStr;
+
 use kernel::{
     prelude::*,
     seq_file::SeqFile,
     seq_print,
-    str::CStr,
     sync::Arc, //
 };
 

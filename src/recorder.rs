@@ -42,7 +42,7 @@ use crate::{
 
 /// Options of the tracer, as bits of its flags.
 pub(crate) mod option {
-    use kernel::str::CStr;
+    use core::ffi::CStr;
 
     macro_rules! options {
         ($($(#[$meta:meta])* $name:ident = $text:literal, $default:literal;)*) => {

@@ -144,7 +144,12 @@ impl Reading {
 /// Prints a record.
 pub(crate) fn print(line: &mut Line<'_>, reading: Option<&mut Reading>) -> Printed {
     let options = line.options();
-    if options & option::GRAPH == 0 {
+    // Records of calls may be left from when the option was on, as may be what was taken from the buffer for one: they
+    // look no different then.
+    let waits = reading
+        .as_ref()
+        .is_some_and(|reading| reading.pending.is_some());
+    if options & option::GRAPH == 0 && !waits && !is_of_call(line) {
         return Printed::Unhandled;
     }
     let mut nothing = Reading::default();
@@ -170,6 +175,12 @@ pub(crate) fn print(line: &mut Line<'_>, reading: Option<&mut Reading>) -> Print
         _ => return Printed::Partial,
     }
     printed
+}
+
+/// Whether a record is of a call, or tells its times.
+fn is_of_call(line: &Line<'_>) -> bool {
+    matches!(line.kind(), Kind::GraphEntry(_) | Kind::GraphReturn(_))
+        || events::funcgraph_times::read(&line.record()).is_some()
 }
 
 /// A line that is being printed.

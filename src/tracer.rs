@@ -2,10 +2,9 @@
 
 //! The tracer `ferrotrace` in `available_tracers`.
 
-use kernel::{
-    prelude::*,
-    str::CStr, //
-};
+use core::ffi::CStr;
+
+use kernel::prelude::*;
 
 use crate::{
     arrays::STATE,
@@ -27,7 +26,7 @@ use crate::{
     show::{
         self,
         Reading, //
-    }, //
+    },
 };
 
 /// The tracer.

@@ -2,6 +2,8 @@
 
 //! What can be wrong with the text written to a control file.
 
+use core::ffi::CStr;
+
 use kernel::{
     bindings,
     prelude::*, //

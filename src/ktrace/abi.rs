@@ -7,7 +7,7 @@
 
 pub(crate) use self::generated::*;
 
-use kernel::str::CStr;
+use core::ffi::CStr;
 
 use super::btf::Item;
 

@@ -5,15 +5,16 @@
 //! Kernel source: `trace_clocks[]` and `tracing_set_clock()` in `kernel/trace/trace.c`. The clocks
 //! are all made to be read in any context, NMI included.
 
-use core::ptr::addr_of;
-
-use kernel::{
-    prelude::*,
-    str::CStr, //
+use core::{
+    ffi::CStr,
+    ptr::addr_of, //
 };
+
+use kernel::prelude::*;
 
 use super::{
     abi,
+    cstr::Chars,
     symbols::Data,
     trace_array::TraceArray, //
 };
@@ -69,7 +70,7 @@ pub fn is_fine(tr: &TraceArray) -> bool {
     unsafe {
         let clock = addr_of!((*tr.as_ptr()).clock_id).read_volatile();
         let entry = entry(clock as usize);
-        (*entry).in_ns != 0 && CStr::from_char_ptr((*entry).name) != c"uptime"
+        (*entry).in_ns != 0 && CStr::from_chars((*entry).name) != c"uptime"
     }
 }
 
@@ -98,7 +99,7 @@ pub(super) fn check_table() -> bool {
         // SAFETY: Compares addresses; and a name next to the right function is a C string.
         unsafe {
             ktrace_is_clock(i as c_uint, entry.read)
-                && CStr::from_char_ptr(entry.name) == *name
+                && CStr::from_chars(entry.name) == *name
                 && entry.in_ns == 1
         }
     })

@@ -2,16 +2,19 @@
 
 //! The file `error_log` of a trace array, where tracing says what was wrong with what it was told.
 
-use core::ptr::addr_of_mut;
+use core::{
+    ffi::CStr,
+    ptr::addr_of_mut, //
+};
 
 use kernel::{
     bindings,
-    prelude::*,
-    str::CStr, //
+    prelude::*, //
 };
 
 use super::{
     abi,
+    cstr::Chars,
     symbols::{
         Data,
         Resolved, //
@@ -62,7 +65,7 @@ impl ErrorLog {
     pub fn new(_: Resolved, messages: &[&'static CStr]) -> Result<Self> {
         let mut table = KVec::with_capacity(messages.len(), GFP_KERNEL)?;
         for message in messages {
-            table.push(message.as_char_ptr(), GFP_KERNEL)?;
+            table.push(message.as_chars(), GFP_KERNEL)?;
         }
         // INVARIANT: Filled with constants just now; a vector that is not pushed to does not move.
         Ok(Self { table })
@@ -85,7 +88,7 @@ impl ErrorLog {
         unsafe {
             ktrace_call_tracing_log_err(
                 tr.as_ptr(),
-                file.as_char_ptr(),
+                file.as_chars(),
                 shown.as_ptr().cast(),
                 self.table.as_ptr().cast_mut(),
                 index,

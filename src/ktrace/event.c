@@ -17,56 +17,102 @@
 
 #include "event.h"
 
+/*
+ * A tracepoint is entered as the kernel enters its own: with SRCU, or in kernels
+ * that do not have that for it with preemption off, so that its probes need not
+ * do that themselves.
+ */
+#ifdef KTRACE_HAS_tracepoint_srcu
+static inline void ktrace_tracepoint_lock(struct srcu_ctr __percpu **ctr)
+{
+	*ctr = srcu_read_lock_fast_notrace(&tracepoint_srcu);
+}
+
+static inline void ktrace_tracepoint_unlock(struct srcu_ctr __percpu *ctr)
+{
+	srcu_read_unlock_fast_notrace(&tracepoint_srcu, ctr);
+}
+
+static inline void ktrace_probe_lock(void)
+{
+	preempt_disable_notrace();
+}
+
+static inline void ktrace_probe_unlock(void)
+{
+	preempt_enable_notrace();
+}
+#else
+static inline void ktrace_tracepoint_lock(struct srcu_ctr __percpu **ctr)
+{
+	*ctr = NULL;
+	preempt_disable_notrace();
+}
+
+static inline void ktrace_tracepoint_unlock(struct srcu_ctr __percpu *ctr)
+{
+	preempt_enable_notrace();
+}
+
+static inline void ktrace_probe_lock(void)
+{
+}
+
+static inline void ktrace_probe_unlock(void)
+{
+}
+#endif
+
 /* False where a tracepoint must stay silent: on a CPU that is not online. */
 bool ktrace_tracepoint_enter(struct srcu_ctr __percpu **ctr)
 {
 	if (!cpu_online(raw_smp_processor_id()))
 		return false;
-	*ctr = srcu_read_lock_fast_notrace(&tracepoint_srcu);
+	ktrace_tracepoint_lock(ctr);
 	return true;
 }
 
 void ktrace_tracepoint_exit(struct srcu_ctr __percpu *ctr)
 {
-	srcu_read_unlock_fast_notrace(&tracepoint_srcu, ctr);
+	ktrace_tracepoint_unlock(ctr);
 }
 
 /*
- * Turns preemption off and runs the triggers that want no record. If false, no
- * record is wanted, and preemption is on again.
+ * Preemption is off from here on. Runs the triggers that want no record. If false,
+ * no record is wanted, and preemption is as it was.
  */
 bool ktrace_event_enter(struct trace_event_file *file)
 {
-	preempt_disable_notrace();
+	ktrace_probe_lock();
 	if (!trace_trigger_soft_disabled(file))
 		return true;
-	preempt_enable_notrace();
+	ktrace_probe_unlock();
 	return false;
 }
 
 void ktrace_event_exit(void)
 {
-	preempt_enable_notrace();
+	ktrace_probe_unlock();
 }
 
 #ifdef CONFIG_PERF_EVENTS
 
-/* Turns preemption off. If null, nobody on this CPU wants a record, and it is on again. */
+/* Preemption is off from here on. If null, nobody on this CPU wants a record, and it is as it was. */
 struct hlist_head *ktrace_perf_enter(struct trace_event_call *call)
 {
 	struct hlist_head *head;
 
-	preempt_disable_notrace();
+	ktrace_probe_lock();
 	head = this_cpu_ptr(call->perf_events);
 	if (bpf_prog_array_valid(call) || !hlist_empty(head))
 		return head;
-	preempt_enable_notrace();
+	ktrace_probe_unlock();
 	return NULL;
 }
 
 void ktrace_perf_exit(void)
 {
-	preempt_enable_notrace();
+	ktrace_probe_unlock();
 }
 
 void ktrace_perf_caller(struct pt_regs *regs)

@@ -21,7 +21,6 @@ use kernel::{
     sync::{
         atomic::{
             Acquire,
-            Atomic,
             Release, //
         },
         Arc, //
@@ -30,6 +29,7 @@ use kernel::{
 
 use super::{
     abi,
+    atomic::AtomicPtr,
     compact::packer::Packer,
     gate,
     once::Once,
@@ -151,16 +151,16 @@ fn true_parent_ip(parent_ip: usize, fregs: *mut c_void) -> usize {
 /// What an entry function finds under its number.
 #[doc(hidden)]
 pub struct Slot<F> {
-    hook: Atomic<*mut F>,
-    tr: Atomic<*mut abi::trace_array>,
+    hook: AtomicPtr<F>,
+    tr: AtomicPtr<abi::trace_array>,
 }
 
 impl<F> Slot<F> {
     #[doc(hidden)]
     pub const fn new() -> Self {
         Self {
-            hook: Atomic::new(core::ptr::null_mut()),
-            tr: Atomic::new(core::ptr::null_mut()),
+            hook: AtomicPtr::null(),
+            tr: AtomicPtr::null(),
         }
     }
 }

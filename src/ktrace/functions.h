@@ -5,6 +5,7 @@
  * KTRACE_FUNCTION() defined otherwise each time.
  */
 KTRACE_FUNCTION(kallsyms_lookup_name);
+KTRACE_FUNCTION(tracefs_create_file);
 KTRACE_FUNCTION(tracefs_create_dir);
 KTRACE_FUNCTION(tracefs_remove);
 KTRACE_FUNCTION(tracing_check_open_get_tr);
@@ -38,3 +39,4 @@ KTRACE_FUNCTION(trace_print_bprintk_msg_only);
 KTRACE_FUNCTION(trace_print_printk_msg_only);
 KTRACE_FUNCTION(print_function_args);
 KTRACE_FUNCTION(print_trace_line);
+KTRACE_FUNCTION(task_work_add);

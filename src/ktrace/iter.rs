@@ -29,7 +29,9 @@ use super::{
         ring_buffer_peek, //
     },
     seq::Seq,
-    symbols::Data, //
+    symbols::Data,
+    trace_array::TraceArray,
+    trace_options, //
 };
 
 // Some structs behind these pointers have no members in some configurations.
@@ -234,29 +236,26 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Whether a flag of the trace array is set, one of `TRACE_ITER_*_BIT`.
-    fn has_flag(&self, bit: u32) -> bool {
+    /// Whether an option of the trace array is set.
+    fn has_flag(&self, flag: u64) -> bool {
         // SAFETY: By the invariant; the trace array is there as long as the iterator.
-        unsafe { (*(*self.iter).tr).trace_flags & 1 << bit != 0 }
+        unsafe { trace_options::flags((*self.iter).tr) & flag != 0 }
     }
 
     /// `options/context-info`.
     pub fn has_context(&self) -> bool {
-        self.has_flag(abi::trace_iterator_bits_TRACE_ITER_CONTEXT_INFO_BIT)
+        self.has_flag(trace_options::CONTEXT_INFO)
     }
 
     /// `options/latency-format`.
     pub fn is_latency_format(&self) -> bool {
-        self.has_flag(abi::trace_iterator_bits_TRACE_ITER_LATENCY_FMT_BIT)
+        self.has_flag(trace_options::LATENCY_FMT)
     }
 
     /// The tracer's options in that trace array.
     pub fn options(&self) -> u32 {
-        // SAFETY: By the invariant. The tracer is current there, as it is asked to print.
-        unsafe {
-            let flags = (*(*self.iter).tr).current_trace_flags;
-            flags.as_ref().map_or(0, |flags| flags.val)
-        }
+        // SAFETY: By the invariant: the trace array is there as long as the iterator.
+        unsafe { TraceArray::from_raw((*self.iter).tr) }.current_flags()
     }
 
     /// Where the text goes.
@@ -274,9 +273,8 @@ impl<'a> Line<'a> {
     /// Adds the text of the record as its own kind has it, without where and when. It ends with a
     /// newline.
     pub fn text(&mut self) -> Printed {
-        const SYMBOLS: u64 = 1 << abi::trace_iterator_bits_TRACE_ITER_PRINT_PARENT_BIT
-            | 1 << abi::trace_iterator_bits_TRACE_ITER_SYM_OFFSET_BIT
-            | 1 << abi::trace_iterator_bits_TRACE_ITER_SYM_ADDR_BIT;
+        const SYMBOLS: u64 =
+            trace_options::PRINT_PARENT | trace_options::SYM_OFFSET | trace_options::SYM_ADDR;
         let kind = self.kind_number();
         // SAFETY: By the invariant: the kernel's own ways to print a record of such a kind.
         let printed = unsafe {
@@ -289,8 +287,14 @@ impl<'a> Line<'a> {
                     if event.is_null() {
                         return Printed::Unhandled;
                     }
-                    let flags = (*(*self.iter).tr).trace_flags & SYMBOLS;
-                    ktrace_event_text(event, self.iter, flags as c_int)
+                    let flags = trace_options::flags((*self.iter).tr) & SYMBOLS;
+                    // Records that function_graph left on a CPU that was offline are printed by what it would
+                    // keep where we keep ours.
+                    let private = (*self.iter).private;
+                    (*self.iter).private = core::ptr::null_mut();
+                    let printed = ktrace_event_text(event, self.iter, flags as c_int);
+                    (*self.iter).private = private;
+                    printed
                 }
             }
         };

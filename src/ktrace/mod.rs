@@ -10,10 +10,13 @@
 //! are checked when the module is loaded, before anything is touched ([`symbols::resolve`]).
 
 pub mod abi;
+mod array_options;
+pub mod atomic;
 pub mod btf;
 pub mod clock;
 pub mod compact;
 pub mod counters;
+mod cstr;
 pub mod error_log;
 pub mod event;
 pub mod fgraph;
@@ -32,5 +35,6 @@ pub mod seq;
 pub mod symbols;
 pub mod task;
 pub mod trace_array;
+mod trace_options;
 pub mod tracefs;
 pub mod tracer;

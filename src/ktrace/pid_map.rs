@@ -14,13 +14,15 @@ use kernel::{
     prelude::*,
     sync::atomic::{
         Acquire,
-        Atomic,
         Full,
         Relaxed, //
     },
 };
 
-use super::once::Once;
+use super::{
+    atomic::AtomicPtr,
+    once::Once, //
+};
 
 const ROOT_BITS: u32 = 10;
 const MID_BITS: u32 = 9;
@@ -35,7 +37,7 @@ const ROOT: usize = 1 << ROOT_BITS;
 pub const IDS: u32 = 1 << (ROOT_BITS + MID_BITS + LEAF_BITS);
 
 type Leaf<T> = [T; LEAF];
-type Mid<T> = [Atomic<*mut Leaf<T>>; MID];
+type Mid<T> = [AtomicPtr<Leaf<T>>; MID];
 
 /// The table.
 ///
@@ -44,7 +46,7 @@ type Mid<T> = [Atomic<*mut Leaf<T>>; MID];
 /// Each pointer in `root`, and in what it points to, is null or came from [`KBox::into_raw`], and
 /// changes only once, from null, until the table is dropped.
 pub struct PidMap<T> {
-    root: KBox<[Atomic<*mut Mid<T>>; ROOT]>,
+    root: KBox<[AtomicPtr<Mid<T>>; ROOT]>,
 }
 
 // SAFETY: The table owns its values and gives out shared references to them.
@@ -65,7 +67,7 @@ fn leaf_index(id: u32) -> usize {
 }
 
 /// Puts `value` where there is null, or drops it if somebody else was faster. What is there then.
-fn set_once<U>(place: &Atomic<*mut U>, value: KBox<U>) -> *mut U {
+fn set_once<U>(place: &AtomicPtr<U>, value: KBox<U>) -> *mut U {
     let raw = KBox::into_raw(value);
     match place.cmpxchg(core::ptr::null_mut(), raw, Full) {
         Ok(_) => raw,
@@ -80,10 +82,7 @@ fn set_once<U>(place: &Atomic<*mut U>, value: KBox<U>) -> *mut U {
 impl<T: Default> PidMap<T> {
     /// An empty table. May sleep.
     pub fn new() -> Result<Self> {
-        let root = KBox::new(
-            [const { Atomic::new(core::ptr::null_mut()) }; ROOT],
-            GFP_KERNEL,
-        )?;
+        let root = KBox::new([const { AtomicPtr::null() }; ROOT], GFP_KERNEL)?;
         // INVARIANT: All null.
         Ok(Self { root })
     }
@@ -107,7 +106,7 @@ impl<T: Default> PidMap<T> {
         let place = self.root.get(root_index(id)).ok_or(EINVAL)?;
         let mut mid = place.load(Acquire);
         if mid.is_null() {
-            let fresh = KBox::new([const { Atomic::new(core::ptr::null_mut()) }; MID], flags)?;
+            let fresh = KBox::new([const { AtomicPtr::null() }; MID], flags)?;
             mid = set_once(place, fresh);
         }
         // SAFETY: Not null any more, so a live box by the invariant.

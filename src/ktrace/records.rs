@@ -291,7 +291,11 @@ pub(super) unsafe fn fill_graph_entry(
     unsafe {
         let call_place = addr_of_mut!((*entry).graph_ent);
         put(addr_of_mut!((*call_place).func), call.func as c_ulong);
-        put(addr_of_mut!((*call_place).depth), call.depth as isize);
+        #[expect(
+            clippy::as_underscore,
+            reason = "`long` in some kernels, `int` in others"
+        )]
+        put(addr_of_mut!((*call_place).depth), call.depth as _);
         let first: *mut usize = addr_of_mut!((*entry).args).cast();
         for (n, word) in words.iter().enumerate() {
             put(first.add(n), *word);

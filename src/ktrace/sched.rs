@@ -14,21 +14,24 @@
 //! `try_to_wake_up()` in kernel/sched/core.c), and all three come with the lock of a run queue or
 //! of the task held. [`SchedHooks::waking`] alone may come while the task is still leaving.
 
-use core::ops::Deref;
+use core::{
+    ffi::CStr,
+    ops::Deref, //
+};
 
 use kernel::{
     bindings,
     error::to_result,
     prelude::*,
-    str::CStr,
     sync::atomic::{
-        Atomic,
         Full,
         Release, //
     },
 };
 
 use super::{
+    atomic::AtomicPtr,
+    cstr::Chars,
     once::Once,
     symbols::Resolved,
     task::{
@@ -193,7 +196,7 @@ pub trait SchedHooks: Send + Sync + Sized + 'static {
 /// `state()` must return the same static each time, which nobody but [`Registration`] writes.
 pub unsafe trait Bound: SchedHooks {
     #[doc(hidden)]
-    fn state() -> &'static Atomic<*mut Self>;
+    fn state() -> &'static AtomicPtr<Self>;
 }
 
 // Some structs behind these pointers have no members in some configurations.
@@ -213,7 +216,7 @@ pub(super) fn find_probes() -> Option<&'static CStr> {
     // SAFETY: Walks the kernel's own tracepoints.
     let name = unsafe { ktrace_find_sched_probes() };
     // SAFETY: Null, or one of the constant strings in `sched.c`.
-    (!name.is_null()).then(|| unsafe { CStr::from_char_ptr(name) })
+    (!name.is_null()).then(|| unsafe { CStr::from_chars(name) })
 }
 
 /// Probes on the scheduler's tracepoints, attached as long as this lives.
@@ -304,7 +307,7 @@ pub fn with_hooks<T: Bound>(call: impl FnOnce(&T)) {
 #[doc(hidden)]
 pub unsafe fn bytes<'a>(string: *const c_char) -> &'a [u8] {
     // SAFETY: By the precondition.
-    unsafe { CStr::from_char_ptr(string) }.to_bytes()
+    unsafe { CStr::from_chars(string) }.to_bytes()
 }
 
 /// Names the one type whose [`SchedHooks`] the probes call.
@@ -314,10 +317,10 @@ macro_rules! bind_sched_hooks {
         const _: () = {
             use ::kernel::{
                 bindings::task_struct,
-                ffi::c_char,
-                sync::atomic::Atomic, //
+                ffi::c_char, //
             };
             use $crate::ktrace::{
+                atomic::AtomicPtr,
                 sched::{
                     self,
                     SchedHooks, //
@@ -328,11 +331,11 @@ macro_rules! bind_sched_hooks {
                 },
             };
 
-            static STATE: Atomic<*mut $hooks> = Atomic::new(::core::ptr::null_mut());
+            static STATE: AtomicPtr<$hooks> = AtomicPtr::null();
 
             // SAFETY: One static, which is not visible outside this block.
             unsafe impl sched::Bound for $hooks {
-                fn state() -> &'static Atomic<*mut Self> {
+                fn state() -> &'static AtomicPtr<Self> {
                     &STATE
                 }
             }

@@ -13,6 +13,7 @@ use kernel::prelude::*;
 
 use super::{
     abi,
+    cstr::Chars,
     ftrace_ops::MAX_ARGS,
     task::{
         Comm,
@@ -79,13 +80,13 @@ impl Seq<'_> {
     /// Adds the name of the function at `ip`.
     pub fn symbol(&mut self, ip: usize) {
         // SAFETY: By the invariant; `%ps` takes any address.
-        unsafe { trace_seq_printf(self.0, c"%ps".as_char_ptr(), ip as *const c_void) };
+        unsafe { trace_seq_printf(self.0, c"%ps".as_chars(), ip as *const c_void) };
     }
 
     /// Adds the name of the function at `ip` and how far into it that is.
     pub fn symbol_offset(&mut self, ip: usize) {
         // SAFETY: By the invariant; `%pS` takes any address.
-        unsafe { trace_seq_printf(self.0, c"%pS".as_char_ptr(), ip as *const c_void) };
+        unsafe { trace_seq_printf(self.0, c"%pS".as_chars(), ip as *const c_void) };
     }
 
     /// Adds the arguments of `func` in parentheses, with their names where BTF has them.

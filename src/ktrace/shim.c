@@ -95,6 +95,10 @@ typedef void (ktrace_any_fn)(void);
 
 #endif
 
+/* Those of them that are called here. */
+int ktrace_call_task_work_add(struct task_struct *task, struct callback_head *work,
+			      enum task_work_notify_mode mode);
+
 #define KTRACE_FUNCTION(name) KTRACE_PLACE(name)
 #include "functions.h"
 #undef KTRACE_FUNCTION
@@ -744,7 +748,7 @@ static void ktrace_defer(void)
 			continue;
 		init_task_work(&ktrace_todos[i], ktrace_todo_run);
 		atomic_inc(&ktrace_todo_pending);
-		if (!task_work_add(current, &ktrace_todos[i], TWA_NMI_CURRENT))
+		if (!ktrace_call_task_work_add(current, &ktrace_todos[i], TWA_NMI_CURRENT))
 			return;
 		atomic_dec(&ktrace_todo_pending);
 		clear_bit(i, &ktrace_todos_used);

@@ -12,12 +12,13 @@
 //! not calls through pointers. Before that they must not be called, which is why nothing in
 //! `ktrace` can be constructed without a [`Resolved`].
 
+use core::ffi::CStr;
+
 use kernel::{
     alloc::KVVec,
     bindings,
     error::to_result,
     prelude::*,
-    str::CStr,
     sync::atomic::{
         Atomic,
         Relaxed, //
@@ -26,8 +27,10 @@ use kernel::{
 
 use super::{
     abi,
+    atomic::AtomicPtr,
     btf::Btf,
     clock,
+    cstr::Chars,
     once::Once,
     sched, //
 };
@@ -50,6 +53,7 @@ macro_rules! functions {
 
 functions! {
     c"kallsyms_lookup_name", "CONFIG_KALLSYMS": "every other symbol";
+    c"tracefs_create_file", "CONFIG_TRACING": "control files";
     c"tracefs_create_dir", "CONFIG_TRACING": "the folder of control files";
     c"tracefs_remove", "CONFIG_TRACING": "taking control files and options away";
     c"tracing_check_open_get_tr", "CONFIG_TRACING": "control files that keep their trace array";
@@ -83,6 +87,7 @@ functions! {
     c"trace_print_printk_msg_only", "CONFIG_TRACING": "trace_marker among calls";
     c"print_function_args", "CONFIG_FUNCTION_TRACE_ARGS": "arguments of calls";
     c"print_trace_line", "CONFIG_TRACING": "compact records in the output";
+    c"task_work_add", "Linux 6.12 or later": "noticing new instances";
 }
 
 macro_rules! data {
@@ -128,7 +133,7 @@ extern "C" {
     fn ktrace_call_kallsyms_lookup_name(name: *const c_char) -> c_ulong;
 }
 
-static MODULE: Atomic<*mut bindings::module> = Atomic::new(core::ptr::null_mut());
+static MODULE: AtomicPtr<bindings::module> = AtomicPtr::null();
 
 /// The module that [`resolve`] was called by.
 pub(super) fn this_module() -> *mut bindings::module {
@@ -193,7 +198,7 @@ pub fn resolve(module: &'static ThisModule) -> Result<Resolved> {
 unsafe fn lookup(name: &CStr) -> c_ulong {
     // SAFETY: It is bound, by the precondition, and `name` is a C string that the function reads
     // while it runs. It takes no lock that the caller could hold.
-    unsafe { ktrace_call_kallsyms_lookup_name(name.as_char_ptr()) }
+    unsafe { ktrace_call_kallsyms_lookup_name(name.as_chars()) }
 }
 
 fn missing(symbol: &Symbol) -> Error {
@@ -250,7 +255,7 @@ fn find_tracepoints() -> Result {
     // SAFETY: Walks the kernel's own tracepoints; sleeps, which is allowed here.
     let name = unsafe { ktrace_find_task_probes() };
     // SAFETY: Null, or one of the constant strings in `shim.c`.
-    let of_tasks = (!name.is_null()).then(|| unsafe { CStr::from_char_ptr(name) });
+    let of_tasks = (!name.is_null()).then(|| unsafe { CStr::from_chars(name) });
     let Some(name) = of_tasks.or_else(sched::find_probes) else {
         return Ok(());
     };

@@ -8,22 +8,16 @@
 //! [`Registration`] of it attaches probes to the kernel's own tracepoints.
 
 use core::{
+    ffi::CStr,
     marker::PhantomData,
     ptr::addr_of, //
 };
 
-use kernel::{
-    bindings,
-    error::to_result,
-    prelude::*,
-    str::CStr,
-    sync::atomic::{
-        Atomic,
-        Release, //
-    },
-};
+use kernel::{bindings, error::to_result, prelude::*, sync::atomic::Release};
 
 use super::{
+    atomic::AtomicPtr,
+    cstr::Chars,
     gate,
     once::Once,
     sched,
@@ -90,7 +84,7 @@ impl Comm {
     #[doc(hidden)]
     pub unsafe fn from_char_ptr(name: *const c_char) -> Self {
         // SAFETY: By the precondition; it is used in here only.
-        Self::new(unsafe { CStr::from_char_ptr(name) }.to_bytes())
+        Self::new(unsafe { CStr::from_chars(name) }.to_bytes())
     }
 
     /// The name with the zeros behind it.
@@ -265,7 +259,7 @@ pub trait TaskHooks: Send + Sync + Sized + 'static {
 /// `state()` must return the same static each time, which nobody but [`Registration`] writes.
 pub unsafe trait Bound: TaskHooks {
     #[doc(hidden)]
-    fn state() -> &'static Atomic<*mut Self>;
+    fn state() -> &'static AtomicPtr<Self>;
 }
 
 // Some structs behind these pointers have no members in some configurations.
@@ -470,12 +464,12 @@ macro_rules! bind_task_hooks {
             use $crate::ktrace::task;
             use $crate::ktrace::task::Task;
 
-            static STATE: ::kernel::sync::atomic::Atomic<*mut $hooks> =
-                ::kernel::sync::atomic::Atomic::new(::core::ptr::null_mut());
+            static STATE: $crate::ktrace::atomic::AtomicPtr<$hooks> =
+                $crate::ktrace::atomic::AtomicPtr::null();
 
             // SAFETY: One static, which is not visible outside this block.
             unsafe impl task::Bound for $hooks {
-                fn state() -> &'static ::kernel::sync::atomic::Atomic<*mut Self> {
+                fn state() -> &'static $crate::ktrace::atomic::AtomicPtr<Self> {
                     &STATE
                 }
             }

@@ -5,10 +5,10 @@
 //! C header: `kernel/trace/trace.h`.
 
 use core::{
+    ffi::CStr,
     marker::PhantomData,
     ptr::{
         addr_of,
-        addr_of_mut,
         NonNull, //
     },
 };
@@ -17,7 +17,6 @@ use kernel::{
     bindings,
     error::to_result,
     prelude::*,
-    str::CStr,
     types::{
         NotThreadSafe,
         Opaque, //
@@ -25,7 +24,7 @@ use kernel::{
 };
 
 use super::{
-    abi,
+    abi, array_options,
     symbols::{
         Data,
         Resolved, //
@@ -111,12 +110,7 @@ impl TraceArray {
 
     /// The flags of its current tracer's options. For a tracer's own callbacks.
     pub(super) fn current_flags(&self) -> u32 {
-        // SAFETY: Alive, by the type's invariant. The pointer is null or to flags that live as long
-        // as the tracer is registered.
-        unsafe {
-            let flags = addr_of!((*self.as_ptr()).current_trace_flags).read_volatile();
-            flags.as_ref().map_or(0, |flags| flags.val)
-        }
+        array_options::current(self)
     }
 
     /// The folder that shows it; null stands for tracefs's own root.
@@ -257,23 +251,6 @@ pub(super) unsafe fn for_each_in_list(
             visit(at);
             at = next;
         }
-    }
-}
-
-/// Puts `new` behind `head`.
-///
-/// # Safety
-///
-/// `head` must be an initialised list that nobody else looks at or changes meanwhile, and `new` be
-/// on none.
-pub(super) unsafe fn list_add(head: *mut abi::list_head, new: *mut abi::list_head) {
-    // SAFETY: By the preconditions.
-    unsafe {
-        let next = (*head).next;
-        (*new).next = next;
-        (*new).prev = head;
-        (*next).prev = new;
-        addr_of_mut!((*head).next).write(new);
     }
 }
 

@@ -11,6 +11,7 @@
 //! from it: [`FileOps::drop`] says how it is dealt with.
 
 use core::{
+    ffi::CStr,
     marker::PhantomData,
     ptr::NonNull, //
 };
@@ -22,7 +23,6 @@ use kernel::{
     fs::file::flags,
     prelude::*,
     seq_file::SeqFile,
-    str::CStr,
     uaccess::{
         UserPtr,
         UserSlice, //
@@ -30,6 +30,7 @@ use kernel::{
 };
 
 use super::{
+    cstr::Chars,
     symbols::{
         this_module,
         Data,
@@ -47,7 +48,7 @@ pub const MODE_READ: u16 = 0o440;
 // Some structs behind these pointers have no members in some configurations.
 #[allow(improper_ctypes)]
 extern "C" {
-    fn tracefs_create_file(
+    fn ktrace_call_tracefs_create_file(
         name: *const c_char,
         mode: bindings::umode_t,
         parent: *mut bindings::dentry,
@@ -107,8 +108,8 @@ impl Dentry {
     ) -> Result<Self> {
         // SAFETY: By the preconditions.
         unsafe {
-            Self::new(tracefs_create_file(
-                name.as_char_ptr(),
+            Self::new(ktrace_call_tracefs_create_file(
+                name.as_chars(),
                 mode,
                 parent,
                 data,
@@ -177,7 +178,7 @@ pub fn write_symbol(out: &SeqFile, ip: usize) {
     unsafe {
         bindings::seq_printf(
             core::ptr::from_ref(out).cast_mut().cast(),
-            c"%ps".as_char_ptr(),
+            c"%ps".as_chars(),
             ip as *const c_void,
         )
     };
@@ -297,7 +298,7 @@ impl Dir {
     ) -> Result<Self> {
         // SAFETY: The folder of a trace array that is alive, or null for the root.
         let dir =
-            unsafe { Dentry::new(ktrace_call_tracefs_create_dir(name.as_char_ptr(), tr.dir()))? };
+            unsafe { Dentry::new(ktrace_call_tracefs_create_dir(name.as_chars(), tr.dir()))? };
         let mut this = Self {
             dir,
             files: KVec::new(),

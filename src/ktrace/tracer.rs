@@ -18,6 +18,7 @@
 //! `module_put()` is still there.
 
 use core::{
+    ffi::CStr,
     marker::PhantomData,
     mem::size_of,
     ptr::addr_of_mut, //
@@ -26,12 +27,11 @@ use core::{
 use kernel::{
     bindings,
     error::from_result,
-    prelude::*,
-    str::CStr, //
+    prelude::*, //
 };
 
 use super::{
-    abi,
+    abi, array_options,
     compact::{
         expand::{
             At,
@@ -40,6 +40,7 @@ use super::{
         file,
         pipe, //
     },
+    cstr::Chars,
     iter::{
         Line,
         Printed, //
@@ -52,9 +53,6 @@ use super::{
     },
     task::synchronize_tasks,
     trace_array::{
-        for_each_in_list,
-        list_add,
-        list_del,
         Name,
         TraceArray,
         TypesLock, //
@@ -68,11 +66,11 @@ use super::{
 // Some structs behind these pointers have no members in some configurations.
 #[allow(improper_ctypes)]
 extern "C" {
+    fn ktrace_call_print_trace_line(iter: *mut abi::trace_iterator) -> abi::print_line_t;
     fn ktrace_call_trace_default_header(file: *mut abi::seq_file);
     fn ktrace_call_print_graph_headers_flags(file: *mut abi::seq_file, flags: u32);
     fn ktrace_tracer_print_line(iter: *mut abi::trace_iterator) -> abi::print_line_t;
     fn ktrace_zalloc(size: usize) -> *mut c_void;
-    fn ktrace_realloc(memory: *mut c_void, size: usize) -> *mut c_void;
 }
 
 /// A tracer.
@@ -196,7 +194,7 @@ impl<T: Tracer> Registration<T> {
         let mut options = KVec::with_capacity(T::OPTIONS.len().wrapping_add(1), GFP_KERNEL)?;
         for (n, name) in T::OPTIONS.iter().enumerate() {
             let option = abi::tracer_opt {
-                name: name.as_char_ptr(),
+                name: name.as_chars(),
                 bit: 1u32.wrapping_shl(n as u32),
             };
             options.push(option, GFP_KERNEL)?;
@@ -207,7 +205,7 @@ impl<T: Tracer> Registration<T> {
         let mut no_flags = KBox::new(abi::tracer_flags::default(), GFP_KERNEL)?;
         no_flags.opts = &mut *no_options;
         let mut tracer = KBox::new(abi::tracer::default(), GFP_KERNEL)?;
-        tracer.name = T::NAME.as_char_ptr();
+        tracer.name = T::NAME.as_chars();
         tracer.init = Some(init::<T>);
         tracer.reset = Some(reset::<T>);
         tracer.set_flag = Some(set_flag::<T>);
@@ -249,7 +247,7 @@ impl<T: Tracer> Registration<T> {
         // strings.
         unsafe {
             let mut at = *Data::TraceTypes.as_ptr::<*mut abi::tracer>();
-            while !at.is_null() && CStr::from_char_ptr((*at).name) != T::NAME {
+            while !at.is_null() && CStr::from_chars((*at).name) != T::NAME {
                 at = (*at).next;
             }
             !at.is_null()
@@ -273,135 +271,75 @@ impl<T: Tracer> Registration<T> {
     ///
     /// `ENOMEM`; the tracer is then not available there, or has no options there.
     pub fn adopt(&self, tr: &TraceArray, lock: &TypesLock) -> Result {
-        let entry = match self.entry(tr, lock) {
-            Some(entry) => entry,
-            None => self.add_entry(tr, lock)?,
-        };
-        // SAFETY: An element of the trace array's list, which the lock guards.
-        if !unsafe { (*entry).flags }.is_null() {
+        if array_options::find(tr, self.tracer_ptr(), lock).is_some() {
             return Ok(());
         }
-        let flags = self.new_flags(tr, lock)?;
-        // SAFETY: As above. From now on the kernel frees the flags with the entry. If somebody made
-        // this the current tracer before it had its options, they take effect now.
-        unsafe {
-            (*entry).flags = flags;
-            let raw = tr.as_ptr();
-            if core::ptr::eq((*raw).current_trace, &*self.tracer) {
-                addr_of_mut!((*raw).current_trace_flags).write_volatile(flags);
-            }
-        }
-        self.add_option_files(tr, flags, lock)
+        self.add_options(tr, lock)
     }
 
     fn tracer_ptr(&self) -> *mut abi::tracer {
         core::ptr::from_ref(&*self.tracer).cast_mut()
     }
 
-    /// The element of this tracer on the list of `tr`.
-    fn entry(&self, tr: &TraceArray, _: &TypesLock) -> Option<*mut abi::tracers> {
-        let mut found = None;
-        // SAFETY: The trace array is alive, and the lock guards its list.
-        unsafe {
-            for_each_in_list(addr_of_mut!((*tr.as_ptr()).tracers), |at| {
-                let entry: *mut abi::tracers = kernel::container_of!(at, abi::tracers, list);
-                if (*entry).tracer == self.tracer_ptr() {
-                    found = Some(entry);
-                }
-            });
-        }
-        found
-    }
-
-    fn add_entry(&self, tr: &TraceArray, _: &TypesLock) -> Result<*mut abi::tracers> {
-        // SAFETY: No preconditions; may sleep. The kernel frees it by `kfree()` when the trace
-        // array goes.
-        let entry: *mut abi::tracers = unsafe { ktrace_zalloc(size_of::<abi::tracers>()) }.cast();
-        if entry.is_null() {
-            return Err(ENOMEM);
-        }
-        // SAFETY: Fresh memory of the right size; the lock guards the list.
-        unsafe {
-            (*entry).tracer = self.tracer_ptr();
-            list_add(
-                addr_of_mut!((*tr.as_ptr()).tracers),
-                addr_of_mut!((*entry).list),
-            );
-        }
-        Ok(entry)
-    }
-
     /// Flags for `tr`: an instance starts with those of the top trace array, as with the kernel's
     /// own tracers.
-    fn new_flags(&self, tr: &TraceArray, lock: &TypesLock) -> Result<*mut abi::tracer_flags> {
-        let inherited = lock
+    fn first_flags(&self, tr: &TraceArray, lock: &TypesLock) -> abi::tracer_flags {
+        let val = lock
             .arrays()
             .find(|other| other.is_top() && other.id() != tr.id())
-            .and_then(|top| self.entry(top, lock))
-            // SAFETY: An element of the top trace array's list; its flags are null or live.
-            .and_then(|entry| unsafe { (*entry).flags.as_ref() })
-            .map_or(T::DEFAULT_OPTIONS, |flags| flags.val);
-        // SAFETY: As in `add_entry()`.
-        let flags = unsafe { ktrace_zalloc(size_of::<abi::tracer_flags>()) };
-        let flags: *mut abi::tracer_flags = flags.cast();
-        if flags.is_null() {
-            return Err(ENOMEM);
+            .and_then(|top| array_options::find(top, self.tracer_ptr(), lock))
+            // SAFETY: Flags of the top trace array, which the lock guards.
+            .map_or(T::DEFAULT_OPTIONS, |flags| unsafe { (*flags).val });
+        abi::tracer_flags {
+            val,
+            opts: self.options.as_ptr().cast_mut(),
+            trace: self.tracer_ptr(),
         }
-        // SAFETY: Fresh memory of the right size.
-        unsafe {
-            (*flags).val = inherited;
-            (*flags).opts = self.options.as_ptr().cast_mut();
-            (*flags).trace = self.tracer_ptr();
-        }
-        Ok(flags)
     }
 
-    /// Makes the files below `options/`, in the form that the kernel gives them, but with
+    /// Makes the flags, and the files below `options/`, in the form that the kernel gives them, but with
     /// operations that hold this module while a file is open.
-    fn add_option_files(
-        &self,
-        tr: &TraceArray,
-        flags: *mut abi::tracer_flags,
-        lock: &TypesLock,
-    ) -> Result {
+    fn add_options(&self, tr: &TraceArray, lock: &TypesLock) -> Result {
         // What the kernel made for an instance that found the tracer without options.
         self.drop_option_files(tr, lock);
 
         let n = T::OPTIONS.len();
-        let size = size_of::<abi::trace_option_dentry>().wrapping_mul(n);
+        let size = size_of::<abi::trace_option_dentry>()
+            .wrapping_mul(n)
+            .wrapping_add(size_of::<abi::tracer_flags>());
         // SAFETY: No preconditions; may sleep.
         let files: *mut abi::trace_option_dentry = unsafe { ktrace_zalloc(size) }.cast();
         if files.is_null() {
             return Err(ENOMEM);
         }
-        let raw = tr.as_ptr();
-        // SAFETY: The trace array is alive, the lock guards its table of options, and both are
-        // grown and freed by the kernel with the same functions.
-        unsafe {
-            let len = (*raw).nr_topts.max(0) as usize;
-            let size = size_of::<abi::trace_options>().wrapping_mul(len.wrapping_add(1));
-            let table: *mut abi::trace_options = ktrace_realloc((*raw).topts.cast(), size).cast();
-            if table.is_null() {
-                bindings::kfree(files.cast());
-                return Err(ENOMEM);
-            }
-            (*raw).topts = table;
-            table.add(len).write(abi::trace_options {
-                tracer: self.tracer_ptr(),
-                topts: files,
-                nr_topts: n as c_int,
-            });
-            (*raw).nr_topts = len.wrapping_add(1) as c_int;
-
-            for (i, name) in T::OPTIONS.iter().enumerate() {
+        // SAFETY: There is room for the flags behind so many files, and the alignment of both is that of a pointer. The
+        // files belong to this until they are published, with their flags.
+        let published = unsafe {
+            let room = files.add(n).cast();
+            let value = self.first_flags(tr, lock);
+            array_options::provide(tr, self.tracer_ptr(), value, room, lock).and_then(|flags| {
+                for (i, option) in self.options.iter().take(n).enumerate() {
+                    let file = files.add(i);
+                    (*file).opt = core::ptr::from_ref(option).cast_mut();
+                    (*file).flags = flags;
+                    (*file).tr = tr.as_ptr();
+                }
+                array_options::publish(tr, self.tracer_ptr(), files, n, lock)
+            })
+        };
+        if let Err(error) = published {
+            // SAFETY: Allocated above, and published nowhere.
+            unsafe { bindings::kfree(files.cast()) };
+            return Err(error);
+        }
+        for (i, name) in T::OPTIONS.iter().enumerate() {
+            // SAFETY: The trace array is alive, and the lock guards its files, of which there are so many.
+            unsafe {
                 let file = files.add(i);
-                (*file).opt = self.options.as_ptr().add(i).cast_mut();
-                (*file).flags = flags;
-                (*file).tr = raw;
                 let dentry = Dentry::file(
                     name,
                     MODE_WRITE,
-                    (*raw).options.cast(),
+                    (*tr.as_ptr()).options.cast(),
                     file.cast(),
                     &*self.option_fops,
                 )?;
@@ -426,11 +364,13 @@ impl<T: Tracer> Registration<T> {
                     continue;
                 }
                 let files = (*place).topts;
-                for i in 0..(*place).nr_topts.max(0) as usize {
-                    if let Ok(dentry) = Dentry::again((*files.add(i)).entry.cast()) {
-                        dentry.disarm();
-                        dentry.remove();
-                    }
+                for i in 0..T::OPTIONS.len() {
+                    // Those that the kernel made for a tracer without options are one that is none.
+                    let Ok(dentry) = Dentry::again((*files.add(i)).entry.cast()) else {
+                        break;
+                    };
+                    dentry.disarm();
+                    dentry.remove();
                 }
                 bindings::kfree(files.cast());
                 let last = (*raw).nr_topts.wrapping_sub(1);
@@ -443,15 +383,7 @@ impl<T: Tracer> Registration<T> {
     /// Takes the tracer from `tr`.
     fn abandon(&self, tr: &TraceArray, lock: &TypesLock) {
         self.drop_option_files(tr, lock);
-        if let Some(entry) = self.entry(tr, lock) {
-            // SAFETY: An element of the list that the lock guards. The tracer is current nowhere
-            // (that would hold the module), so nobody uses its flags.
-            unsafe {
-                list_del(addr_of_mut!((*entry).list));
-                bindings::kfree((*entry).flags.cast());
-                bindings::kfree(entry.cast());
-            }
-        }
+        array_options::remove(tr, self.tracer_ptr(), lock);
     }
 }
 
@@ -700,18 +632,57 @@ pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
     }
     // SAFETY: By the precondition: null, or what `give_readings()` has made. Only the one who reads
     // comes to it.
-    match unsafe { readings.as_mut() } {
+    let printed = match unsafe { readings.as_mut() } {
         Some(readings) => {
             // SAFETY: By the precondition.
             let mut line = unsafe { Line::new(iter, readings.shared.ahead.as_mut()) };
-            T::print(&mut line, readings.cpus.get_mut(cpu)) as c_uint
+            T::print(&mut line, readings.cpus.get_mut(cpu))
         }
         None => {
             // SAFETY: By the precondition.
             let mut line = unsafe { Line::new(iter, None) };
-            T::print(&mut line, None) as c_uint
+            T::print(&mut line, None)
         }
+    };
+    if printed == Printed::Unhandled {
+        // SAFETY: By the precondition; what is kept is not referred to any more.
+        return unsafe { leave_to_kernel(iter) };
     }
+    printed as c_uint
+}
+
+/// Leaves a record to the kernel, which prints those of calls by what function_graph keeps in the place where we keep
+/// ours: such a one is printed right here, while there is nothing.
+///
+/// # Safety
+///
+/// As for [`dispatch_print`], with no reference to what is kept for the iterator.
+unsafe fn leave_to_kernel(iter: *mut abi::trace_iterator) -> c_uint {
+    // SAFETY: By the precondition: the iterator is at a record, and nobody else uses it. The kernel's function comes back
+    // here, with nothing kept, and goes on by itself then. Lost records were told before it came here at first.
+    unsafe {
+        let kind = u32::from((&raw const (*(*iter).ent).type_).read_unaligned());
+        let (private, lost) = ((*iter).private, (*iter).lost_events);
+        if private.is_null() || !is_of_call(kind) {
+            return Printed::Unhandled as c_uint;
+        }
+        (*iter).private = core::ptr::null_mut();
+        (*iter).lost_events = 0;
+        let printed = ktrace_call_print_trace_line(iter);
+        (*iter).private = private;
+        (*iter).lost_events = lost;
+        printed
+    }
+}
+
+/// Whether the kernel's function graph tracer prints records of that kind.
+fn is_of_call(kind: u32) -> bool {
+    matches!(
+        kind,
+        abi::trace_type_TRACE_GRAPH_ENT
+            | abi::trace_type_TRACE_GRAPH_RETADDR_ENT
+            | abi::trace_type_TRACE_GRAPH_RET
+    )
 }
 
 /// Prints what packs say, if the iterator is at one, or comes for more of one; `None` if the line is an

@@ -78,7 +78,7 @@ pub(crate) struct Profile {
 }
 
 /// How many profiles are being written.
-static ACTIVE: Atomic<u32> = Atomic::new(0);
+static ACTIVE: Atomic<i32> = Atomic::new(0);
 
 /// As long as it lives, tasks' times are told to the profiles.
 pub(crate) struct Active(());
@@ -92,7 +92,7 @@ impl Active {
 
 impl Drop for Active {
     fn drop(&mut self) {
-        ACTIVE.fetch_sub(1, Relaxed);
+        ACTIVE.add(-1, Relaxed);
     }
 }
 

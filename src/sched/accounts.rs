@@ -49,6 +49,7 @@ use crate::{
     },
     fgraph,
     ktrace::{
+        atomic::AtomicBool,
         clock::{
             self,
             Reading, //
@@ -236,7 +237,7 @@ pub(crate) struct Accounts {
     /// Intervals that are not told, since their beginning was not seen, or for want of memory.
     gaps: Atomic<u64>,
     /// Whether anybody but the events wants to know where traced tasks sleep.
-    callers: Atomic<bool>,
+    callers: AtomicBool,
 }
 
 bind_sched_hooks!(Accounts);
@@ -250,7 +251,7 @@ impl Accounts {
                 tasks,
                 all_from_ns: Word::new(u64::MAX),
                 gaps: Atomic::new(0),
-                callers: Atomic::new(false),
+                callers: AtomicBool::new(false),
             },
             GFP_KERNEL,
         )?)

@@ -76,8 +76,8 @@ extern "C" fn ktrace_test_fire() {
     let number = NUMBER.load(Relaxed);
     let text = [b'x'; 5000];
     let long = text.get(..number.unsigned_abs() as usize).unwrap_or(&text);
-    // SAFETY: A set of the kernel's own that is always there.
-    let mask = unsafe { Cpumask::from_raw(&raw const kernel::bindings::__cpu_online_mask) };
+    // SAFETY: A set of the kernel's own that is always there; `Cpumask` is nothing else.
+    let mask: &Cpumask = unsafe { &*(&raw const kernel::bindings::__cpu_online_mask).cast() };
     events::foo_bar::trace(&Foo {
         foo: b"hello you out there",
         bar: number as i32,

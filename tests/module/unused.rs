@@ -46,10 +46,9 @@ use crate::ktrace::{
         Tracer, //
     },
 };
-use kernel::{
-    prelude::*,
-    str::CStr, //
-};
+use core::ffi::CStr;
+
+use kernel::prelude::*;
 
 type Name = &'static CStr;
 

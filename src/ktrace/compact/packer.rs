@@ -40,6 +40,10 @@ use super::{
     },
 };
 use crate::ktrace::{
+    atomic::{
+        AtomicBool,
+        AtomicPtr, //
+    },
     once::Once,
     records::Context,
     trace_array::TraceArray, //
@@ -60,9 +64,9 @@ extern "C" {
 ///
 /// The pointer is null, or to a `Local` for each CPU that there may be, all zero at first.
 pub struct Packer {
-    memory: Atomic<*mut c_void>,
+    memory: AtomicPtr<c_void>,
     mult: Atomic<u32>,
-    is_counter: Atomic<bool>,
+    is_counter: AtomicBool,
 }
 
 impl Packer {
@@ -70,9 +74,9 @@ impl Packer {
     #[expect(clippy::new_without_default)]
     pub const fn new() -> Self {
         Self {
-            memory: Atomic::new(null_mut()),
+            memory: AtomicPtr::null(),
             mult: Atomic::new(0),
-            is_counter: Atomic::new(false),
+            is_counter: AtomicBool::new(false),
         }
     }
 

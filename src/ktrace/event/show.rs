@@ -33,7 +33,9 @@ use super::{
 };
 use crate::ktrace::{
     abi,
-    task::Comm, //
+    cstr::Chars,
+    task::Comm,
+    trace_options, //
 };
 
 /// Names in the form that the kernel takes.
@@ -145,16 +147,15 @@ impl Printer {
     ///
     /// There must be so many bytes, in words.
     unsafe fn bitmask(&self, bits: *const u8, len: usize) -> *const c_char {
-        const AS_LIST: u64 = 1 << abi::trace_iterator_bits_TRACE_ITER_BITMASK_LIST_BIT;
         let seq = self.seq();
         // SAFETY: By the invariant, the iterator and its trace array are there while it prints; by
         // the precondition, so are the bits.
         unsafe {
-            let as_list = (*(*self.0).tr).trace_flags & AS_LIST != 0;
+            let as_list = trace_options::flags((*self.0).tr) & trace_options::BITMASK_LIST != 0;
             let format = if as_list { c"%*pbl" } else { c"%*pb" };
             let text = ktrace_seq_position(seq);
             let bit_count = len.saturating_mul(8) as c_int;
-            trace_seq_printf(seq, format.as_char_ptr(), bit_count, bits);
+            trace_seq_printf(seq, format.as_chars(), bit_count, bits);
             trace_seq_putc(seq, 0);
             text
         }
@@ -538,7 +539,7 @@ pub mod ways {
             delimiter: &'static CStr,
             names: &'static [abi::trace_print_flags],
         ) -> *const c_char {
-            let delimiter = delimiter.as_char_ptr();
+            let delimiter = delimiter.as_chars();
             // SAFETY: By the precondition; the text goes to the iterator's own buffer.
             unsafe {
                 let value = F::integer(slot.cast());

@@ -111,7 +111,7 @@ macro_rules! bind_graph_hook {
             };
 
             static HOOKS: fgraph::Hooks<$hook> =
-                [const { ::kernel::sync::atomic::Atomic::new(::core::ptr::null_mut()) };
+                [const { $crate::ktrace::atomic::AtomicPtr::null() };
                     $crate::ktrace::gate::SLOTS as usize];
 
             // SAFETY: The functions below are what the C side calls; one static, which is not

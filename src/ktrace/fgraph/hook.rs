@@ -34,6 +34,7 @@ use super::{
 };
 use crate::ktrace::{
     abi,
+    atomic::AtomicPtr,
     compact::packer::Packer,
     gate,
     once::Once,
@@ -116,7 +117,7 @@ pub unsafe trait Bound: GraphHook {
 }
 
 /// The hooks there are, by their slots.
-pub type Hooks<G> = [Atomic<*mut Inner<G>>; gate::SLOTS as usize];
+pub type Hooks<G> = [AtomicPtr<Inner<G>>; gate::SLOTS as usize];
 
 impl<G: Bound> Hook<G> {
     /// Hooks the functions that the trace array's filter selects. `state` is called for tasks whose

@@ -5,6 +5,7 @@
 use kernel::sync::atomic::Atomic;
 
 use crate::ktrace::{
+    atomic::AtomicBool,
     compact::{
         counter,
         word::MULT_SHIFT, //
@@ -33,12 +34,12 @@ pub fn clock_ns() -> u64 {
 pub(super) struct Timer {
     /// How many ns a count is, times 2^[`MULT_SHIFT`]; zero before the first hook.
     mult: Atomic<u32>,
-    is_clock: Atomic<bool>,
+    is_clock: AtomicBool,
 }
 
 pub(super) static TIMER: Timer = Timer {
     mult: Atomic::new(1 << MULT_SHIFT),
-    is_clock: Atomic::new(true),
+    is_clock: AtomicBool::new(true),
 };
 
 impl Timer {

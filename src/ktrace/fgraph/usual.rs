@@ -4,7 +4,6 @@
 
 use core::ptr::{
     null,
-    null_mut,
     NonNull, //
 };
 
@@ -15,6 +14,7 @@ use kernel::{
 
 use crate::ktrace::{
     abi,
+    atomic::AtomicPtr,
     symbols::Data, //
 };
 
@@ -127,7 +127,7 @@ pub(super) struct Shared {
     place: *const Place,
     places: [Place; 2],
     learned: usize,
-    pub(super) packs: Atomic<*mut c_void>,
+    pub(super) packs: AtomicPtr<c_void>,
     bit: u32,
     mult: u32,
     tag: u64,
@@ -157,7 +157,7 @@ impl Shared {
                 usual.map_or(Place::NONE, |usual| Place::new(usual.settled)),
             ],
             learned: 0,
-            packs: Atomic::new(null_mut()),
+            packs: AtomicPtr::null(),
             bit: 1u32.wrapping_shl(slot),
             mult,
             tag: kept(tag_flags),

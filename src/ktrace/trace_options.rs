@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The options of a trace array, as its flags have them (`TRACE_ITER_*`).
+//!
+//! C header: `kernel/trace/trace.h`. Older kernels have an enum of the flags, newer ones of the numbers of their
+//! bits: BTF tells one or the other, whichever the kernel itself makes use of.
+
+use super::abi;
+
+/// The options that are in force in a trace array.
+///
+/// # Safety
+///
+/// `tr` must be alive.
+pub(super) unsafe fn flags(tr: *const abi::trace_array) -> u64 {
+    // SAFETY: By the precondition; one word, which whoever sets an option changes as a whole. It is of 32 bits in older
+    // kernels.
+    #[allow(clippy::useless_conversion)]
+    unsafe {
+        u64::from((*tr).trace_flags)
+    }
+}
+
+macro_rules! options {
+    ($($name:ident = $bit:ident or $flag:ident;)*) => {$(
+        #[doc = concat!("`TRACE_ITER_", stringify!($name), "`.")]
+        pub(super) const $name: u64 = {
+            #[cfg(has_trace_iterator_bits)]
+            {
+                1 << abi::$bit
+            }
+            #[cfg(not(has_trace_iterator_bits))]
+            {
+                abi::$flag as u64
+            }
+        };
+    )*};
+}
+
+options! {
+    PRINT_PARENT = trace_iterator_bits_TRACE_ITER_PRINT_PARENT_BIT or trace_iterator_flags_TRACE_ITER_PRINT_PARENT;
+    SYM_OFFSET = trace_iterator_bits_TRACE_ITER_SYM_OFFSET_BIT or trace_iterator_flags_TRACE_ITER_SYM_OFFSET;
+    SYM_ADDR = trace_iterator_bits_TRACE_ITER_SYM_ADDR_BIT or trace_iterator_flags_TRACE_ITER_SYM_ADDR;
+    CONTEXT_INFO = trace_iterator_bits_TRACE_ITER_CONTEXT_INFO_BIT or trace_iterator_flags_TRACE_ITER_CONTEXT_INFO;
+    LATENCY_FMT = trace_iterator_bits_TRACE_ITER_LATENCY_FMT_BIT or trace_iterator_flags_TRACE_ITER_LATENCY_FMT;
+}
+
+/// `TRACE_ITER_BITMASK_LIST`; no flag in older kernels, which show masks in one way.
+#[cfg(has_trace_iterator_bits)]
+pub(super) const BITMASK_LIST: u64 = 1 << abi::trace_iterator_bits_TRACE_ITER_BITMASK_LIST_BIT;
+#[cfg(not(has_trace_iterator_bits))]
+pub(super) const BITMASK_LIST: u64 = 0;
