@@ -97,7 +97,10 @@ mem=${MEM:-$((mem + 3 * $(du -cm "$root" "$clients" | tail -n 1 | cut -f1)))}
 
 case $arch in
 x86_64)
-	set -- qemu-system-x86_64 -cpu max
+	cpu=max
+	# What the kernel knows of AMD's caches it finds out with preemption on, where it must not be, if there is one CPU.
+	[ "$kernel" != up ] || cpu=max,vendor=GenuineIntel
+	set -- qemu-system-x86_64 -cpu $cpu
 	console=ttyS0 ;;
 arm64)
 	set -- qemu-system-aarch64 -M virt,gic-version=3 -cpu max,pauth-impdef=on

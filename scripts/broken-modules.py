@@ -9,8 +9,12 @@ Usage: broken-modules.py MODULE FINGERPRINTS DIRECTORY
   foreign-function.ko   expects another prototype of tracing_log_err()
   no-function.ko        wants a function that no kernel has
   no-data.ko            wants a variable that no kernel has
+  misfits               a line for each thing that is looked for or compared when the module is loaded:
+                        what the kernel log has to name if it is not there or differs, a byte in octal, and
+                        where in the module it makes that so. The first line has the module's SHA-256 sum.
 """
 
+import hashlib
 import pathlib
 import re
 import struct
@@ -23,6 +27,37 @@ def replaced(module: bytes, pattern: bytes, new: bytes) -> bytes:
     if found != 1:
         sys.exit(f"broken-modules: {pattern!r} is in the module {found} times")
     return result
+
+
+# What the module looks for by name, as its source has it: functions and data, then tracepoints.
+WANTED = {
+    "src/ktrace/symbols.rs": r'c"(\w+)", "',
+    "src/ktrace/shim.c": r'^\t\{ "(\w+)", ktrace_probe_',
+    "src/ktrace/sched.c": r'^\t\{ "(\w+)", ktrace_on_',
+}
+
+
+def misfits(module: bytes, hashes: dict[str, int]) -> list[str]:
+    """The lines of that table, in no order."""
+    lines = [hashlib.sha256(module).hexdigest()]
+
+    def line(said: str, byte: int, offsets: list[int]) -> None:
+        if not offsets:
+            sys.exit(f"broken-modules: '{said}' is not in the module")
+        lines.append(f"{said} {byte:03o} {' '.join(map(str, offsets))}")
+
+    top = pathlib.Path(__file__).parent.parent
+    for path, pattern in WANTED.items():
+        for name in dict.fromkeys(re.findall(pattern, (top / path).read_text(), re.M)):
+            found = re.finditer(rb"(?<!_)" + name.encode() + rb"\0", module)
+            # This one is found otherwise, and named otherwise.
+            said = name if name == "kallsyms_lookup_name" else name[:-1] + "0"
+            line(said, ord("0"), [match.end() - 2 for match in found])
+    for name, value in hashes.items():
+        low = struct.pack("<Q", value)
+        found = re.finditer(re.escape(low), module)
+        line(name, low[0] ^ 1, [match.start() for match in found])
+    return lines
 
 
 def main() -> None:
@@ -55,6 +90,7 @@ def main() -> None:
         "no-data": renamed(b"tracing_err_log_lock"),
     }.items():
         (directory / f"{name}.ko").write_bytes(contents)
+    (directory / "misfits").write_text("\n".join(misfits(module, hashes)) + "\n")
 
 
 if __name__ == "__main__":

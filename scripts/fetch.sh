@@ -50,7 +50,7 @@ rust_matches() {
 # else to the newest that can be used; then, note says so.
 pick_version() {
 	note=
-	# shellcheck source=qemu/kernel.pin disable=SC2154
+	# shellcheck source=qemu/kernel.pin disable=SC2154 # top is set by those who source this
 	. "$top/qemu/kernel.pin"
 	deb=$(debian_arch "$1")
 	release=$release-$deb

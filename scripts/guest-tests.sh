@@ -6,7 +6,7 @@
 # that failed, was unresolved or unsupported or has no result counts as failed, and so does a
 # guest that died or hung, and a kernel log with complaints in it. Closes with one line,
 # `N passed, N failed, N skipped`. CASES=FOLDER runs those of another folder than tests/cases:
-# selftest, without the module, lockdown, which needs a boot of its own, or clients, which needs a
+# selftest, without the module, lockdown and oops, which need a boot of their own, or clients, which needs a
 # guest with more in it.
 # RETRY=1 runs a case that failed twice more and lets it pass if it does both times. DEADLINE, in seconds of
 # date +%s: what has not begun by then is skipped. Kernels that are built here panic where others only warn.
@@ -22,17 +22,20 @@ results=$out/$name.ktap
 log=$out/$name.log
 mkdir -p "$out"
 
-# What the kernel says in its log when something is wrong.
+# What the kernel says in its log when something is wrong. (Memory that leaked is a result of its own, tests/run.)
 complaints='WARNING:|BUG:|BUG |Oops|KASAN:|UBSAN:|Kernel panic|general protection|Internal error'
 complaints="$complaints|Unable to handle|suspicious RCU|possible recursive|possible circular"
 complaints="$complaints|inconsistent lock|irq lock inversion|bad unlock balance|held lock freed"
 complaints="$complaints|Invalid wait context|sleeping function called|scheduling while atomic"
 complaints="$complaints|self-detected stall|detected stalls|rcu: INFO|soft lockup|hard LOCKUP"
-complaints="$complaints|blocked for more than|new suspected memory leaks|ODEBUG:|list_add corruption"
+complaints="$complaints|blocked for more than|ODEBUG:|list_add corruption"
 complaints="$complaints|list_del corruption|Freeing unused.*failed|refcount_t:|DEBUG_LOCKS_WARN_ON"
 complaints="$complaints|CFI failure|Missing ENDBR|Delta way too big|Bad page"
 # What the kernel says without a tracer of ours as well (docs/safety.md).
 known='WARNING: stack going in the wrong direction\? at return_to_handler'
+# There, it is done on purpose.
+[ "${CASES:-}" != oops ] ||
+	known="$known|kernel NULL pointer dereference.* 0000000000000000|Oops: 0002 |Internal error: Oops: "
 
 # A kernel that complained as it booted looks no further: that is no guest for tests (status 99).
 troubled=99
@@ -58,8 +61,9 @@ else
 	mkdir "$extra"
 	"$top/scripts/env.sh" "$top/scripts/test-modules.sh" "${CASES:-cases}" "$arch" "$dir" "$out" \
 		"$extra"
-	# What chance does, and for how long.
+	# What chance does, for how long, and how often.
 	[ -z "${SEED:-}" ] || echo "$SEED" >"$extra/seed"
+	[ -z "${ROUNDS:-}" ] || echo "$ROUNDS" >"$extra/rounds"
 	[ -z "${MINUTES:-}" ] || echo "$MINUTES" >"$extra/minutes"
 fi
 

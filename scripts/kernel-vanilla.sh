@@ -13,20 +13,25 @@ kernel=$1 arch=$2 dir=$3
 shift 3
 
 [ ! -e "$dir/complete" ] || exit 0
-pick_version "$arch"
+pin=$top/qemu/$kernel.pin
+[ -e "$pin" ] || pin=$top/qemu/vanilla.pin
+# shellcheck source=qemu/vanilla.pin
+. "$pin"
 upstream=${version%%-*}
 source=$cache/kernels/source-$upstream-vanilla
-patched=$cache/kernels/source-$version
 tree=$dir/tree
 
-# An archive may have Debian's source as a binary package (linux-source) but not the tarball that
-# it was made from. That is only known from trying, and no other failure counts.
+# An archive that has moved on may lack the tarball; that is only known from trying, and no other failure
+# counts. Then it is the source that Debian's own kernel is made from (linux-source), for lanes that do not ask for one version.
 fetch() {
 	fetch_into "$source.tmp" source --download-only --tar-only "linux=$version" \
 		>"$dir/fetch.log" 2>&1 || {
 		cat "$dir/fetch.log"
-		grep -q '404 ' "$dir/fetch.log" || return 1
-		: >"$dir/patched"
+		[ "$pin" = "$top/qemu/vanilla.pin" ] || return 1
+		grep -Eq '404 |Can not find version' "$dir/fetch.log" || return 1
+		pick_version "$arch"
+		echo "$version" >"$dir/patched"
+		patched=$cache/kernels/source-$version
 		[ -d "$patched" ] ||
 			fetch_into "$patched.tmp" download "$(source_package "$version")=$version"
 	}
@@ -35,11 +40,15 @@ fetch() {
 unpack() {
 	if [ ! -e "$dir/patched" ]; then
 		unpack_tar "$source.tmp/linux_$upstream.orig.tar.xz" "$source"
-	elif [ ! -d "$patched" ]; then
-		dpkg -x "$patched.tmp"/*.deb "$patched.tmp"
-		unpack_tar "$patched.tmp"/usr/src/linux-source-*.tar.xz "$patched"
+	else
+		patched=$cache/kernels/source-$(cat "$dir/patched")
+		if [ ! -d "$patched" ]; then
+			dpkg -x "$patched.tmp"/*.deb "$patched.tmp"
+			unpack_tar "$patched.tmp"/usr/src/linux-source-*.tar.xz "$patched"
+		fi
+		rm -rf "$patched.tmp"
 	fi
-	rm -rf "$source.tmp" "$patched.tmp"
+	rm -rf "$source.tmp"
 }
 
 kmake() {
@@ -110,11 +119,10 @@ else
 	step 'unpacking it' unpack
 fi
 if [ -e "$dir/patched" ]; then
-	source=$patched
-	note="${note:+$note; }NOT vanilla: the archive in use lacks linux_$upstream.orig.tar.xz, so it is built"
-	note="$note from Debian's patched source"
+	source=$cache/kernels/source-$(cat "$dir/patched")
+	echo "NOT vanilla: the archive in use lacks linux_$upstream.orig.tar.xz, so it is built from Debian's" \
+		"patched source of $(cat "$dir/patched")" >"$dir/note"
 fi
-[ -z "$note" ] || echo "$note" >"$dir/note"
 step 'configuring' configure "$@"
 step 'building (10 to 20 minutes on two processors)' build
 step 'tidying up' trim

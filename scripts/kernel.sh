@@ -39,12 +39,15 @@ debug)
 	die "KERNEL=debug: these are two, say KERNEL=lockdep or KERNEL=memory (make test and make setup take both)" ;;
 '' | [!0-9]*)
 	contains "$lanes" "$kernel" || die "KERNEL=$kernel: neither debian, one of $lanes, nor the release of a Debian kernel"
+	[ "$kernel-$arch" != up-arm64 ] || die 'KERNEL=up: arm64 has no kernels without SMP'
 	recipe=vanilla
 	for name in common "$arch" "$kernel" "$kernel-$arch"; do
 		fragment=$top/qemu/$name.config
 		[ ! -e "$fragment" ] || set -- "$@" "$fragment"
 	done
-	key=$(cat "$top/qemu/kernel.pin" "$top/scripts/kernel-$recipe.sh" "$@" | sha256sum | cut -c1-12)
+	pin=$top/qemu/$kernel.pin
+	[ -e "$pin" ] || pin=$top/qemu/vanilla.pin
+	key=$(cat "$pin" "$top/scripts/kernel-$recipe.sh" "$@" | sha256sum | cut -c1-12)
 	dir=$cache/kernels/$kernel-$arch-$key ;;
 [0-9]*-"$deb" | [0-9]*-"$deb"-*)
 	dir=$cache/kernels/debian-$kernel

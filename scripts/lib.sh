@@ -11,7 +11,7 @@ cache=${XDG_CACHE_HOME:-$home/.cache}/ferrotrace
 
 # The kernels that are built here (qemu/LANE.config), and those of them that look for mistakes, which takes time.
 # shellcheck disable=SC2034 # as above
-lanes='mainline lockdep memory rt' checked='lockdep memory'
+lanes='mainline lockdep memory rt up lts' checked='lockdep memory'
 
 # contains WORDS WORD: whether it is one of them.
 contains() {

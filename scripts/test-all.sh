@@ -3,7 +3,7 @@
 # Usage: [ARCH=...] test-all.sh
 #
 # Every test on every kernel that there is a configuration for, on one architecture or on both, and the
-# kernel's own tests of tracing four times over (tests/upstream), and half an hour of everything at once
+# kernel's own tests of tracing four times over (tests/upstream), a thousand rounds of insmod and rmmod (tests/rounds), and half an hour of everything at once
 # (tests/soak). Takes many hours, as each kernel is
 # built first if it is not in the cache. Goes on after a failure. Writes a table, one line for
 # each kernel, to build/test-all.md, and what was printed to build/test-all/; closes with one line,
@@ -41,11 +41,26 @@ one() {
 	echo "| $name | $arch | $p | $f | $s | $((($(date +%s) - start + 30) / 60)) |" | tee -a "$table"
 }
 
+# others ARCH: what else Debian has: the pinned release with PREEMPT_RT, on arm64 with pages of 16 KiB, and the newest.
+others() {
+	# shellcheck source=qemu/kernel.pin
+	. "$top/qemu/kernel.pin"
+	deb=$(debian_arch "$1")
+	echo "$release-rt-$deb"
+	[ "$1" != arm64 ] || echo "$release-arm64-16k"
+	"$top/scripts/env.sh" apt-cache pkgnames linux-binary- |
+		sed -n "s/^linux-binary-\([0-9.]*+deb[0-9]*-$deb\)\$/\1/p" | sort -V | tail -n 1 |
+		grep -Fvx "$release-$deb" || :
+}
+
 for arch in ${ARCH:-x86_64 arm64}; do
-	for kernel in debian $lanes; do
+	for kernel in debian $lanes $(others "$arch"); do
+		# arm64 has no kernels without SMP.
+		[ "$kernel-$arch" != up-arm64 ] || continue
 		one "$kernel" "$kernel" "$arch" T=
 	done
 	one upstream debian "$arch" T=upstream
+	one rounds debian "$arch" T=rounds
 	for kernel in $checked; do
 		one "soak-$kernel" "$kernel" "$arch" T=soak
 	done

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: ARCH=... KERNEL=... [T=...] [FIRST=...] test-arch.sh
 #
-# The tests of one architecture: those without a guest, and those that run in guests, tests/cases, tests/clients
-# and tests/lockdown; or those of the latter, tests/upstream and tests/soak, that T selects, see test.sh. What one architecture is enough for is
+# The tests of one architecture: those without a guest, and those that run in guests, tests/cases, tests/clients,
+# tests/lockdown and tests/oops; or those of the latter, tests/upstream, tests/soak and tests/rounds, that T selects, see test.sh. What one architecture is enough for is
 # tested on FIRST, if several are tested at once. Closes with one line, `N passed, N failed, N skipped`.
 
 # shellcheck source=scripts/lib.sh
@@ -25,16 +25,17 @@ fi
 # The words of T are patterns for the guest.
 set -f
 case ${T:-} in
-lockdown | clients | upstream | soak) ;;
+lockdown | oops | clients | upstream | soak | rounds) ;;
 *)
 	# shellcheck disable=SC2086 # words are meant
 	part "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ${T:-} ;;
 esac
 # The kernel's own tests take so long that they have to be asked for.
-for boot in ${T:-clients lockdown}; do
+for boot in ${T:-clients lockdown oops}; do
 	case $boot in
-	clients | lockdown) part env CASES="$boot" "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
+	clients | lockdown | oops) part env CASES="$boot" "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
 	soak) part env CASES=soak TIMEOUT=$((${MINUTES:-30} * 120 + 1200)) "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
+	rounds) part env CASES=rounds SMP=4 TIMEOUT=$((${ROUNDS:-1000} * 10 + 1200)) "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
 	upstream) part env CASES=upstream TIMEOUT=7200 "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
 	esac
 done

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: test-modules.sh cases|clients|lockdown|upstream|soak ARCH KERNEL-DIRECTORY OUTPUT DIRECTORY
+# Usage: test-modules.sh cases|clients|lockdown|oops|upstream|soak|rounds ARCH KERNEL-DIRECTORY OUTPUT DIRECTORY
 #
 # Makes what tests want in the guest besides OUTPUT/ferrotrace.ko. For lockdown that is signed.ko,
 # with the signature of a kernel that was built here; else ktrace_test.ko, the module of
@@ -24,7 +24,11 @@ lockdown)
 		"$kernel/tree/scripts/sign-file" "$hash" "$key.pem" "$key.x509" "$good" "$dir/signed.ko"
 	fi ;;
 esac
+case $cases in
+cases | oops) "${cross#*=}strip" --strip-debug -o "$dir/ktrace_failcall.ko" "$out/ktrace_failcall.ko" ;;
+esac
 if [ "$cases" = cases ]; then
+	[ ! -e "$out/ktrace_kunit.ko" ] || "${cross#*=}strip" --strip-debug -o "$dir/ktrace_kunit.ko" "$out/ktrace_kunit.ko"
 	"$top/scripts/broken-modules.py" "$good" "$out/generated/fingerprints.rs" "$dir"
 fi
 if [ "$cases" = cases ] || [ "$cases" = upstream ]; then
