@@ -2,11 +2,13 @@
 /*
  * Usage: storm forks NUMBER
  *        storm renames NUMBER
+ *        storm memory NUMBER
  *
  * forks: that many children, each of which calls sched_get_priority_max(2) once and is
  * gone; some at a time. renames: that many threads, which wait for each other, then all
  * take the name hit-NUMBER, make that call, take the name miss-NUMBER, and make it once
  * more. Prints how many calls there were under a name that begins with hit, or at all.
+ * memory: takes so many MiB and keeps them until it is killed.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -86,6 +89,17 @@ static int forks(unsigned long number)
 	return 0;
 }
 
+static int memory(unsigned long number)
+{
+	if (mmap(NULL, number << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) ==
+	    MAP_FAILED) {
+		perror("mmap");
+		return 1;
+	}
+	for (;;)
+		pause();
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long number = argc == 3 ? strtoul(argv[2], NULL, 0) : 0;
@@ -93,6 +107,8 @@ int main(int argc, char **argv)
 
 	if (!number)
 		return 2;
+	if (!strcmp(argv[1], "memory"))
+		return memory(number);
 	failed = strcmp(argv[1], "forks") ? renames(number) : forks(number);
 	printf("%lu\n", number);
 	return failed;
