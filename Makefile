@@ -75,8 +75,9 @@ help:
 #: make test           all tests, each kernel in a virtual machine
 #: make test T=pattern the tests whose path under tests/cases the pattern matches ('filter/*');
 #:                     T=clients: those with trace-cmd, perf and bpftrace, and T=lockdown: those
-#:                     under lockdown, which have boots of their own; T=upstream: the kernel's own
-#:                     tests of tracing, without ferrotrace, with it, beside it and after it;
+#:                     under lockdown, and T=oops: that while the kernel oopses, which have boots of
+#:                     their own; T=upstream: the kernel's own tests of tracing, without ferrotrace,
+#:                     with it, beside it and after it; T=rounds: ROUNDS=n (1000) of insmod and rmmod;
 #:                     T=soak: everything at once for MINUTES=n (30), by chance, as SEED=n has it
 #: make test RETRY=1   on a busy machine: a case that fails is run twice more, and passes if it does
 #:                     both times; how it failed is shown
@@ -102,6 +103,8 @@ help:
 #: KERNEL=lockdep      with what finds mistakes with locks, RCU, contexts and objects (slow)
 #: KERNEL=memory       with KASAN, kmemleak, UBSAN and failing allocations (slow)
 #: KERNEL=rt           with PREEMPT_RT
+#: KERNEL=up           for one CPU, without SMP (x86_64)
+#: KERNEL=lts          6.18, which has long-term support
 #: KERNEL=debug        lockdep and memory (make test, make setup)
 #: KERNEL=release      any other Debian kernel that still is in the archive, as `uname -r` says it
 #: KDIR=dir            build for this kernel tree (make only)
