@@ -3,6 +3,7 @@
 //! The profile: how long calls took, by function, and how long tasks ran and waited, added up in the
 //! kernel, so that nothing has to be recorded for it.
 
+mod by_key;
 pub(crate) mod show;
 pub(crate) mod spread;
 pub(crate) mod table;

@@ -6,14 +6,15 @@
 use core::cmp::Reverse;
 
 use kernel::{
-    alloc::KVVec,
     fmt,
     prelude::*,
+    rbtree::RBTree,
     seq_file::SeqFile,
     seq_print, //
 };
 
 use super::{
+    by_key::ByKey,
     spread::Merged,
     Profile, //
 };
@@ -24,8 +25,8 @@ use crate::ktrace::{
 };
 
 /// What is shown of a function.
+#[derive(Default)]
 struct Function {
-    func: u64,
     total: Merged,
     off_ns: u64,
     wait_ns: u64,
@@ -33,9 +34,10 @@ struct Function {
 }
 
 /// What is shown of a task.
+#[derive(Default)]
 struct Times {
-    pid: u64,
-    comm: Comm,
+    /// As the first CPU has it.
+    comm: Option<Comm>,
     run: Merged,
     wait: Merged,
 }
@@ -69,54 +71,26 @@ const SPREAD: &str =
     "         min          max          p50          p90          p99        p99.9";
 
 impl Profile {
-    fn merged_functions(&self) -> Result<KVVec<Function>> {
-        let mut all: KVVec<Function> = KVVec::new();
+    fn merged_functions(&self) -> Result<ByKey<Function>> {
+        let mut all: ByKey<Function> = ByKey::new();
         self.functions.for_each(|func, here| {
-            let at = match all.iter().position(|function| function.func == func) {
-                Some(at) => at,
-                None => {
-                    let function = Function {
-                        func,
-                        total: Merged::default(),
-                        off_ns: 0,
-                        wait_ns: 0,
-                        block_ns: 0,
-                    };
-                    all.push(function, GFP_KERNEL)?;
-                    all.len().wrapping_sub(1)
-                }
-            };
-            if let Some(function) = all.get_mut(at) {
-                function.total.merge(&here.total);
-                function.off_ns = function.off_ns.wrapping_add(here.off_ns.get());
-                function.wait_ns = function.wait_ns.wrapping_add(here.wait_ns.get());
-                function.block_ns = function.block_ns.wrapping_add(here.block_ns.get());
-            }
+            let function = all.value(func)?;
+            function.total.merge(&here.total);
+            function.off_ns = function.off_ns.wrapping_add(here.off_ns.get());
+            function.wait_ns = function.wait_ns.wrapping_add(here.wait_ns.get());
+            function.block_ns = function.block_ns.wrapping_add(here.block_ns.get());
             Ok(())
         })?;
         Ok(all)
     }
 
-    fn merged_tasks(&self) -> Result<KVVec<Times>> {
-        let mut all: KVVec<Times> = KVVec::new();
+    fn merged_tasks(&self) -> Result<ByKey<Times>> {
+        let mut all: ByKey<Times> = ByKey::new();
         self.tasks.for_each(|pid, here| {
-            let at = match all.iter().position(|times| times.pid == pid) {
-                Some(at) => at,
-                None => {
-                    let times = Times {
-                        pid,
-                        comm: here.comm.get(),
-                        run: Merged::default(),
-                        wait: Merged::default(),
-                    };
-                    all.push(times, GFP_KERNEL)?;
-                    all.len().wrapping_sub(1)
-                }
-            };
-            if let Some(times) = all.get_mut(at) {
-                times.run.merge(&here.run);
-                times.wait.merge(&here.wait);
-            }
+            let times = all.value(pid)?;
+            times.comm.get_or_insert_with(|| here.comm.get());
+            times.run.merge(&here.run);
+            times.wait.merge(&here.wait);
             Ok(())
         })?;
         Ok(all)
@@ -141,19 +115,16 @@ impl Profile {
             self.tasks.lost()
         );
         let functions = self.merged_functions()?;
-        let mut order = KVVec::with_capacity(functions.len(), GFP_KERNEL)?;
-        for function in functions
-            .iter()
-            .filter(|function| function.total.count != 0)
-        {
-            order.push(function, GFP_KERNEL)?;
+        let mut order = RBTree::new();
+        for (func, function) in functions.iter().filter(|(_, of)| of.total.count != 0) {
+            let key = (Reverse(function.total.sum_ns), func);
+            order.try_create_and_insert(key, function, GFP_KERNEL)?;
         }
-        order.sort_unstable_by_key(|function| (Reverse(function.total.sum_ns), function.func));
         seq_print!(
             out,
             "# calls        total          run         wait        block {SPREAD}  function\n"
         );
-        for function in &order {
+        for ((_, func), function) in &order {
             seq_print!(
                 out,
                 "{:7} {:12} {:12} {:12} {:12}",
@@ -165,17 +136,13 @@ impl Profile {
             );
             show_spread(out, &function.total);
             seq_print!(out, "  ");
-            tracefs::write_symbol(out, function.func as usize);
+            tracefs::write_symbol(out, *func as usize);
             seq_print!(out, "\n");
         }
         let tasks = self.merged_tasks()?;
-        let mut order = KVVec::with_capacity(tasks.len(), GFP_KERNEL)?;
-        for times in &tasks {
-            order.push(times, GFP_KERNEL)?;
-        }
-        order.sort_unstable_by_key(|times| times.pid);
         seq_print!(out, "# times        total what {SPREAD}  task\n");
-        for times in &order {
+        for (pid, times) in tasks.iter() {
+            let comm = times.comm.unwrap_or_default();
             for (what, spread) in [("run ", &times.run), ("wait", &times.wait)] {
                 if spread.count == 0 {
                     continue;
@@ -183,8 +150,8 @@ impl Profile {
                 seq_print!(out, "{:7} {:12} {what}", spread.count, Us(spread.sum_ns));
                 show_spread(out, spread);
                 seq_print!(out, "  ");
-                tracefs::write_bytes(out, times.comm.as_bytes());
-                seq_print!(out, "-{}\n", times.pid);
+                tracefs::write_bytes(out, comm.as_bytes());
+                seq_print!(out, "-{pid}\n");
             }
         }
         Ok(())
