@@ -9,6 +9,8 @@ pub(crate) use self::generated::*;
 
 use core::ffi::CStr;
 
+use pin_init::Zeroable;
+
 use super::btf::Item;
 
 /// What a type or a function's prototype looked like in the kernel that the module was built for.
@@ -27,6 +29,24 @@ pub struct Fingerprint {
 pub fn fingerprints() -> &'static [Fingerprint] {
     fingerprints::FINGERPRINTS
 }
+
+/// The types that are filled in here before the kernel sees them. (With a `Default` for each type that there is,
+/// a third of the module would be code that nobody calls.)
+macro_rules! zeroable {
+    ($($name:ident),*) => {$(
+        // SAFETY: Made of numbers, pointers, functions that are optional, and structs of these: all may be zero.
+        unsafe impl Zeroable for $name {}
+    )*};
+}
+
+zeroable!(
+    fgraph_ops,
+    ftrace_ops,
+    trace_event_buffer,
+    tracer,
+    tracer_flags,
+    tracer_opt
+);
 
 mod fingerprints {
     use super::Item;

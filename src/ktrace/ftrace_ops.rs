@@ -249,7 +249,7 @@ impl<F: Bound> Hook<F> {
 
     fn prepare(tr: &TraceArray, func: Func) -> Result<Ops> {
         if tr.is_top() {
-            let mut ops = KBox::new(abi::ftrace_ops::default(), GFP_KERNEL)?;
+            let mut ops = KBox::new(pin_init::zeroed::<abi::ftrace_ops>(), GFP_KERNEL)?;
             ops.func = func;
             ops.private = tr.as_ptr().cast();
             ops.flags = abi::FTRACE_OPS_FL_PID as c_ulong;

@@ -199,12 +199,12 @@ impl<T: Tracer> Registration<T> {
             };
             options.push(option, GFP_KERNEL)?;
         }
-        options.push(abi::tracer_opt::default(), GFP_KERNEL)?;
+        options.push(pin_init::zeroed::<abi::tracer_opt>(), GFP_KERNEL)?;
 
-        let mut no_options = KBox::new(abi::tracer_opt::default(), GFP_KERNEL)?;
-        let mut no_flags = KBox::new(abi::tracer_flags::default(), GFP_KERNEL)?;
+        let mut no_options = KBox::new(pin_init::zeroed::<abi::tracer_opt>(), GFP_KERNEL)?;
+        let mut no_flags = KBox::new(pin_init::zeroed::<abi::tracer_flags>(), GFP_KERNEL)?;
         no_flags.opts = &mut *no_options;
-        let mut tracer = KBox::new(abi::tracer::default(), GFP_KERNEL)?;
+        let mut tracer = KBox::new(pin_init::zeroed::<abi::tracer>(), GFP_KERNEL)?;
         tracer.name = T::NAME.as_chars();
         tracer.init = Some(init::<T>);
         tracer.reset = Some(reset::<T>);

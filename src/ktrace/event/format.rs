@@ -7,7 +7,8 @@
 //! in it as needed (`{:>16}`, `{:03}`, `{:#x}`, `{:08x}`), `{{` and `}}` for the brackets
 //! themselves. The two results differ in nothing but the quotes, so they cannot disagree.
 //!
-//! All of this happens at compile time; what is wrong is a compile error.
+//! All of this happens at compile time; what is wrong is a compile error. It is `inline`, so that none of it is in the
+//! module.
 
 use core::ffi::CStr;
 
@@ -57,6 +58,7 @@ pub struct Expression {
 impl Expression {
     /// An empty one.
     #[expect(clippy::new_without_default, reason = "it would not be `const`")]
+    #[inline]
     pub const fn new() -> Self {
         Self {
             parts: [const { Part::Field }; MAX_PARTS],
@@ -64,6 +66,7 @@ impl Expression {
         }
     }
 
+    #[inline]
     const fn part(mut self, part: Part) -> Self {
         self.parts[self.len] = part;
         self.len += 1;
@@ -71,31 +74,37 @@ impl Expression {
     }
 
     /// Adds code as it is.
+    #[inline]
     pub const fn code(self, code: &'static str) -> Self {
         self.part(Part::Code(code))
     }
 
     /// Adds the name of the field.
+    #[inline]
     pub const fn field(self) -> Self {
         self.part(Part::Field)
     }
 
     /// Adds a number.
+    #[inline]
     pub const fn number(self, value: usize) -> Self {
         self.part(Part::Number(value as u64))
     }
 
     /// Adds a string literal.
+    #[inline]
     pub const fn literal(self, text: &'static CStr) -> Self {
         self.part(Part::Literal(text))
     }
 
     /// Adds names with their values, each with a comma in front.
+    #[inline]
     pub const fn names(self, names: Names) -> Self {
         self.part(Part::Names(names))
     }
 
     /// Adds another expression.
+    #[inline]
     pub const fn then(mut self, other: Self) -> Self {
         let mut i = 0;
         while i < other.len {
@@ -116,6 +125,7 @@ pub struct Argument {
 
 impl Argument {
     /// About the field of that name.
+    #[inline]
     pub const fn new(family: Family, field: &'static str, expression: Expression) -> Self {
         Self {
             family,
@@ -137,6 +147,7 @@ struct Placeholder {
 }
 
 /// Parses the placeholder whose opening bracket is in front of `at`.
+#[inline]
 const fn placeholder(format: &[u8], mut at: usize) -> Placeholder {
     let mut this = Placeholder {
         left: false,
@@ -180,6 +191,7 @@ const fn placeholder(format: &[u8], mut at: usize) -> Placeholder {
     this
 }
 
+#[inline]
 const fn conversion(mut out: Text, how: &Placeholder, family: Family) -> Text {
     out = out.byte(b'%');
     if how.left {
@@ -213,6 +225,7 @@ const fn conversion(mut out: Text, how: &Placeholder, family: Family) -> Text {
 }
 
 /// The C format, without a newline.
+#[inline]
 const fn c_format(format: &str, arguments: &[Argument]) -> Text {
     let format = format.as_bytes();
     let mut out = Text::new();
@@ -250,11 +263,13 @@ const fn c_format(format: &str, arguments: &[Argument]) -> Text {
 }
 
 /// What the kernel prints a record by: with a newline, ended by a zero.
+#[inline]
 pub const fn for_printing(format: &str, arguments: &[Argument]) -> Text {
     c_format(format, arguments).byte(b'\n')
 }
 
 /// The `print fmt` of the `format` file.
+#[inline]
 pub const fn for_readers(format: &str, arguments: &[Argument]) -> Text {
     let c = c_format(format, arguments);
     let mut out = Text::new().byte(b'"');
@@ -272,6 +287,7 @@ pub const fn for_readers(format: &str, arguments: &[Argument]) -> Text {
     out
 }
 
+#[inline]
 const fn expression(mut out: Text, argument: &Argument) -> Text {
     let mut i = 0;
     while i < argument.expression.len {
@@ -287,6 +303,7 @@ const fn expression(mut out: Text, argument: &Argument) -> Text {
     out
 }
 
+#[inline]
 const fn names_list(mut out: Text, names: Names) -> Text {
     let mut i = 0;
     while i < names.len() {

@@ -75,7 +75,7 @@ impl RingBuffer {
         // INVARIANT: Preemption was turned off just now.
         Some(Self {
             file,
-            buffer: abi::trace_event_buffer::default(),
+            buffer: pin_init::zeroed(),
             reserved: false,
         })
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Text that is put together at compile time.
+//! Text that is put together at compile time. All is `inline`, so that none of it is in the module.
 
 /// How long it may get.
 const MAX: usize = 4096;
@@ -15,6 +15,7 @@ pub struct Text {
 impl Text {
     /// An empty one.
     #[expect(clippy::new_without_default, reason = "it would not be `const`")]
+    #[inline]
     pub const fn new() -> Self {
         Self {
             bytes: [0; MAX],
@@ -24,11 +25,13 @@ impl Text {
 
     /// Its length, in bytes.
     #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    #[inline]
     pub const fn len(&self) -> usize {
         self.len
     }
 
     /// Adds a byte.
+    #[inline]
     pub const fn byte(mut self, byte: u8) -> Self {
         assert!(self.len < MAX, "the text of this event is too long");
         self.bytes[self.len] = byte;
@@ -37,6 +40,7 @@ impl Text {
     }
 
     /// Adds bytes.
+    #[inline]
     pub const fn bytes(mut self, bytes: &[u8]) -> Self {
         let mut i = 0;
         while i < bytes.len() {
@@ -47,11 +51,13 @@ impl Text {
     }
 
     /// Adds a string.
+    #[inline]
     pub const fn str(self, text: &str) -> Self {
         self.bytes(text.as_bytes())
     }
 
     /// Adds what stands for these bytes within a C string literal.
+    #[inline]
     pub const fn escaped(mut self, bytes: &[u8]) -> Self {
         let mut i = 0;
         while i < bytes.len() {
@@ -65,6 +71,7 @@ impl Text {
     }
 
     /// Adds a number in decimal.
+    #[inline]
     pub const fn number(self, value: u64) -> Self {
         let with_rest = if value < 10 {
             self
@@ -76,6 +83,7 @@ impl Text {
 
     /// The text, ended by a zero, which `N` has to count: a C string that needs no more room than
     /// it takes.
+    #[inline]
     pub const fn terminated<const N: usize>(&self) -> [u8; N] {
         assert!(N == self.len + 1);
         let mut out = [0; N];
@@ -88,6 +96,7 @@ impl Text {
     }
 
     /// Its byte at `at`.
+    #[inline]
     pub const fn at(&self, at: usize) -> u8 {
         self.bytes[at]
     }

@@ -142,7 +142,7 @@ impl Shared {
     /// Of a hook with that place in the gate, whose frames have these flags when they have no others.
     pub(super) fn new(usual: Option<Usual<'_>>, slot: u32, tag_flags: u32, mult: u32) -> Self {
         Self {
-            ops: abi::fgraph_ops::default(),
+            ops: pin_init::zeroed(),
             usual: match &usual {
                 Some(usual) => UsualPointers::new(usual),
                 None => UsualPointers::NONE,
