@@ -15,7 +15,7 @@
 if [ -z "${T:-}" ] && ! contains "$checked" "$KERNEL"; then
 	part "$top/scripts/nop-test.sh" "$ARCH" "$KERNEL"
 	# Times to the microsecond, for which the host must not matter.
-	part env ICOUNT=1 SMP=1 "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" events/sums graph/followed
+	part env ICOUNT=1 SMP=1 "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" events/sums events/ending graph/followed
 	if [ "$ARCH" = "${FIRST:-$ARCH}" ]; then
 		part "$top/scripts/compile-fail.sh" "$ARCH" "$KERNEL"
 		part "$top/scripts/selftest.sh"

@@ -217,6 +217,14 @@ impl Task<'_> {
         kernel::task::Task::current_raw() == self.0
     }
 
+    /// Whether it has ended and been waited for, so that it has no id any more, and stands in no list. It may go on for
+    /// a moment until it gives up its CPU for the last time (`__unhash_process()`, kernel/exit.c).
+    #[inline]
+    pub fn is_released(&self) -> bool {
+        // SAFETY: As in `pid()`.
+        unsafe { addr_of!((*self.0).thread_pid).read_volatile() }.is_null()
+    }
+
     /// A number that no other task has while this one is not freed.
     #[inline]
     pub fn tag(&self) -> u32 {

@@ -225,6 +225,12 @@ struct Spent {
     seen: Option<Doing>,
 }
 
+/// [`Account::tag`] of one that no task has had so far.
+const UNUSED: u64 = 0;
+
+/// The same of one whose task has taken another id. No task has that, as theirs have 32 bits.
+const VACATED: u64 = u64::MAX;
+
 /// [`Account::asleep`] of a task that is not blocked.
 const AWAKE: u64 = u64::MAX;
 
@@ -337,14 +343,20 @@ impl Accounts {
 
     #[cold]
     fn begun_anew(&self, task: Task<'_>) -> Option<&Account> {
-        let pid = task.pid();
-        let Some(account) = self.tasks.get(pid as u32) else {
-            self.gap();
+        let account = self.tasks.get(task.pid() as u32);
+        if task.is_released() {
+            // [`Accounts::open_all`] met all but those who were released before: they never had an account, and it
+            // is not for them to begin one. Where there is another's, theirs may have been lost to it.
+            if account.is_some_and(|account| account.tag.get() != UNUSED) {
+                self.gap();
+            }
             return None;
-        };
-        account.open(task.tag(), u64::MAX);
+        }
+        if let Some(account) = account {
+            account.open(task.tag(), u64::MAX);
+        }
         self.gap();
-        Some(account)
+        account
     }
 
     /// How long a task, the current one, was off its CPU so far; `None` for an idle task, and for
@@ -400,7 +412,7 @@ impl Accounts {
         }
         account.open(task.tag(), 0);
         account.inherit(old);
-        old.open(0, u64::MAX);
+        old.tag.set(VACATED);
     }
 
     /// The parts of a call are not told.
