@@ -77,7 +77,8 @@ help:
 #:                     T=clients: those with trace-cmd, perf and bpftrace, and T=lockdown: those
 #:                     under lockdown, and T=oops: that while the kernel oopses, which have boots of
 #:                     their own; T=upstream: the kernel's own tests of tracing, without ferrotrace,
-#:                     with it, beside it and after it; T=rounds: ROUNDS=n (1000) of insmod and rmmod;
+#:                     with it, beside it and after it, or one of them: ONLY=ftrace/func_hotplug.tc;
+#:                     T=rounds: ROUNDS=n (1000) of insmod and rmmod;
 #:                     T=soak: everything at once for MINUTES=n (30), by chance, as SEED=n has it
 #: make test RETRY=1   on a busy machine: a case that fails is run twice more, and passes if it does
 #:                     both times; how it failed is shown

@@ -61,10 +61,11 @@ else
 	mkdir "$extra"
 	"$top/scripts/env.sh" "$top/scripts/test-modules.sh" "${CASES:-cases}" "$arch" "$dir" "$out" \
 		"$extra"
-	# What chance does, for how long, and how often.
+	# What chance does, for how long, and how often; and which one of the kernel's own tests.
 	[ -z "${SEED:-}" ] || echo "$SEED" >"$extra/seed"
 	[ -z "${ROUNDS:-}" ] || echo "$ROUNDS" >"$extra/rounds"
 	[ -z "${MINUTES:-}" ] || echo "$MINUTES" >"$extra/minutes"
+	[ -z "${ONLY:-}" ] || echo "$ONLY" >"$extra/only"
 fi
 
 echo "# $kernel $arch ($(cat "$dir/release"))${CASES:+: $CASES}"
