@@ -95,22 +95,26 @@ pub(crate) struct CallTimes {
 const WRITTEN: u32 = 1 << 0;
 
 /// What the hook's word of a task says.
+///
+/// Nobody clears it when the hook goes, and whoever has the same place in the kernel's table next, after 16
+/// others, finds it: function_graph would take one of the lowest five bits for its own (`TRACE_GRAPH_NOTRACE`,
+/// kernel/trace/trace.h) and not see the task. So none of these is used.
 mod word {
     /// Inside a function of `set_graph_function`, whose depth stands in [`DEPTH`].
-    pub(super) const CHOSEN: usize = 1 << 0;
+    pub(super) const CHOSEN: usize = 1 << 5;
     /// That function was called by a hardware interrupt, which is therefore traced.
-    pub(super) const CHOSEN_IRQ: usize = 1 << 1;
+    pub(super) const CHOSEN_IRQ: usize = 1 << 6;
     /// Inside a function of `set_graph_notrace`.
-    pub(super) const NOTRACE: usize = 1 << 2;
+    pub(super) const NOTRACE: usize = 1 << 7;
     /// There may be callers whose beginning is not written.
-    pub(super) const UNWRITTEN: usize = 1 << 3;
+    pub(super) const UNWRITTEN: usize = 1 << 8;
     /// The task was seen before, so that its calls which found the shadow stack full are counted.
-    pub(super) const SEEN: usize = 1 << 4;
+    pub(super) const SEEN: usize = 1 << 9;
     /// There may be frames where nothing is noted: calls that have not lost the CPU.
-    pub(super) const UNNOTED: usize = 1 << 5;
-    /// The depth, in 12 bits.
-    pub(super) const DEPTH_SHIFT: u32 = 8;
-    pub(super) const DEPTH: usize = 0xfff << DEPTH_SHIFT;
+    pub(super) const UNNOTED: usize = 1 << 10;
+    /// The depth, in 9 bits: a shadow stack of 4 KiB has room for fewer calls than that.
+    pub(super) const DEPTH_SHIFT: u32 = 11;
+    pub(super) const DEPTH: usize = 0x1ff << DEPTH_SHIFT;
     /// The lowest bits of the hook's tag: what another hook has left behind in the word counts for
     /// nothing.
     pub(super) const TAG_SHIFT: u32 = 20;
