@@ -93,6 +93,8 @@ pub(crate) struct CallTimes {
 
 /// Of a frame: the record of its beginning is written, or somebody is about to.
 const WRITTEN: u32 = 1 << 0;
+/// The call is of a function of `set_graph_notrace`, and not shown.
+const EXCLUDED: u32 = 1 << 1;
 
 /// What the hook's word of a task says.
 ///
@@ -258,9 +260,9 @@ impl Graph {
         for level in 1..=open.depth() {
             match open.caller(level) {
                 Some(caller) if caller.frame.is_set(WRITTEN) => break,
-                Some(_) => up = level,
-                // A call that somebody else traces.
-                None => {}
+                Some(caller) if !caller.frame.is_set(EXCLUDED) => up = level,
+                // Or a call that somebody else traces.
+                _ => {}
             }
         }
         for level in (1..=up).rev() {
@@ -272,7 +274,7 @@ impl Graph {
 
     /// Writes the beginning of a call that has none yet.
     fn write_late(&self, open: &Open<'_>, context: Context, caller: &Caller<'_>) {
-        if !caller.frame.set(WRITTEN) {
+        if caller.frame.is_set(EXCLUDED) || !caller.frame.set(WRITTEN) {
             return;
         }
         let late_ns = caller.frame.elapsed_ns();
@@ -468,7 +470,12 @@ impl GraphHook for Graph {
             return false;
         }
         if fgraph::in_graph_notrace(call.func) {
-            // Its return takes the mark away.
+            // Its return takes the mark away, and is told by its frame: the kernel shows whoever has the first
+            // place in its table returns of calls that others alone trace.
+            if call.keep(call.task().switches(), EXCLUDED).is_none() {
+                self.stack_full();
+                return false;
+            }
             notes.set(state | word::NOTRACE);
             return true;
         }
@@ -509,7 +516,9 @@ impl GraphHook for Graph {
             return;
         }
         if state & word::NOTRACE != 0 {
-            notes.set(state & !word::NOTRACE);
+            if ret.kept().is_some_and(|frame| frame.is_set(EXCLUDED)) {
+                notes.set(state & !word::NOTRACE);
+            }
             return;
         }
         let overrun = (state >> word::OVERRUN_SHIFT) as u32;

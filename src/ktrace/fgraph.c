@@ -221,7 +221,7 @@ static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 	struct ktrace_pack __percpu *packs;
 	const struct ktrace_place *place;
 	struct ktrace_frame *frame;
-	u64 written;
+	u8 written;
 
 	place = READ_ONCE(graph->place);
 	word = ktrace_task_word(place, task);
@@ -235,19 +235,22 @@ static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 	if (unlikely(end[-1] != place->top))
 		goto unusual;
 	frame = (struct ktrace_frame *)(end - 1) - 1;
-	/* Nothing, but for the flag that its beginning is written: its tag, and as many switches as now. */
-	written = READ_ONCE(frame->kept) ^ (ktrace_switches(task) | graph->tag);
-	/* Or the compiler keeps both of these instead. */
-	OPTIMIZER_HIDE_VAR(written);
-	if (unlikely(written & graph->usual.not_written))
+	/* Its tag, and as many switches as now; of flags it may have the one that its beginning is written. */
+	if (unlikely((READ_ONCE(frame->kept) ^ (ktrace_switches(task) | graph->tag)) &
+		     graph->usual.not_written))
 		goto unusual;
 	/* That long, or something is noted and it is not the counter's. */
 	now = ktrace_counter_here();
 	counts = now - READ_ONCE(frame->begun);
 	if (unlikely(counts >> 32))
 		goto unusual;
-	/* An interrupt that comes from here on does not take it for open, nor for its own. */
-	WRITE_ONCE(frame->tag_flags, 0);
+	/*
+	 * An interrupt that comes from here on does not take it for open, nor for its own.
+	 * One that came before may have written its beginning.
+	 */
+	WRITE_ONCE(frame->is_open, 0);
+	barrier();
+	written = READ_ONCE(frame->flags);
 	/* On its CPU all the while. */
 	total_ns = counts * graph->mult >> KTRACE_MULT_SHIFT;
 	if (graph->usual.adds_up) {

@@ -66,7 +66,10 @@ struct ktrace_frame {
 	union {
 		struct {
 			u32 switches;
-			u32 tag_flags;
+			u8 flags;
+			u8 tag[2];
+			/* 0 once the call returns; never 0 before, see `Hook::new()`. */
+			u8 is_open;
 		};
 		u64 kept;
 	};

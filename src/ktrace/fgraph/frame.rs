@@ -26,6 +26,9 @@ use crate::ktrace::once::Once;
 /// Room for bits that a hook may set in a frame later, [`FrameRef::set`]: the lowest so many.
 pub(super) const FLAG_BITS: u32 = 8;
 
+/// Of a tag, set as long as the call is open.
+pub(super) const TAG_OPEN: u32 = 1 << (u32::BITS - FLAG_BITS - 1);
+
 /// Of a frame's time: it is the clock's, and what goes with it is noted.
 const NOTED: u64 = 1 << 63;
 
@@ -89,11 +92,14 @@ impl<'a> FrameRef<'a> {
         (stored.tag_flags.read_once() >> FLAG_BITS == tag).then_some(Self(stored))
     }
 
-    /// Takes the tag away: the call returns.
+    /// Takes the tag away: the call returns. Its flags hold still from here on.
     #[inline]
     pub(super) fn disown(&self) {
-        let flags = self.0.tag_flags.read_once() & ((1 << FLAG_BITS) - 1);
-        self.0.tag_flags.write_once(flags);
+        let highest: *mut u8 = self.0.tag_flags.as_ptr().cast();
+        // SAFETY: The last byte of a word on the stack of the current task, which nobody changes but an interrupt
+        // on top of it: it has finished, or comes later and leaves alone what has not its tag any more. A flag
+        // that it has set stays, as it would not if the whole word was written.
+        unsafe { highest.add(size_of::<u32>() - 1).write_volatile(0) };
     }
 
     /// What was kept.

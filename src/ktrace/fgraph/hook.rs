@@ -26,7 +26,10 @@ use kernel::{
 };
 
 use super::{
-    frame::FLAG_BITS,
+    frame::{
+        FLAG_BITS,
+        TAG_OPEN, //
+    },
     open::Open,
     timer::TIMER,
     usual::Shared,
@@ -145,7 +148,7 @@ impl<G: Bound> Hook<G> {
         if unsafe { ktrace_graph_size() } != size_of::<Shared>() {
             return Err(EINVAL);
         }
-        let tag = NEXT_TAG.fetch_add(1, Relaxed) & (u32::MAX >> FLAG_BITS);
+        let tag = TAG_OPEN | NEXT_TAG.fetch_add(1, Relaxed) & (TAG_OPEN - 1);
         // What the usual calls are told by is part of `state`, which stays as long as this does.
         let shared = Shared::new(
             state.usual(tag),

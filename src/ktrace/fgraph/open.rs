@@ -133,7 +133,7 @@ impl<'a> Open<'a> {
         self.tr
     }
 
-    /// A number that tells the hook from others that were there before it, but for one in 2^24.
+    /// A number that tells the hook from others that were there before it, but for one in 2^23.
     #[inline]
     pub fn tag(&self) -> u32 {
         self.tag
