@@ -81,6 +81,9 @@ pub(crate) struct Array {
     hook: Option<Recording>,
     /// Whether the times of its tasks are wanted: from before calls are recorded until after that.
     keeps_times: bool,
+    /// Whether there may be records that only this module can print, and whose numbers somebody else gets after
+    /// it.
+    has_own_records: bool,
     /// Once calls have been profiled, until that is cleared.
     profile: Option<Arc<Profile>>,
 }
@@ -310,6 +313,7 @@ impl State {
             recorder: Arc::new(Recorder::new()?, GFP_KERNEL)?,
             hook: None,
             keeps_times: false,
+            has_own_records: false,
             profile: None,
         };
         self.next_serial = serial.wrapping_add(1);
@@ -330,8 +334,14 @@ impl State {
     /// Drops everything that the kernel's trace arrays have of us.
     pub(crate) fn clear(&mut self, lock: &TypesLock) {
         self.errors.forget(lock);
-        while !self.arrays.is_empty() {
+        while let Some(array) = self.arrays.first() {
+            let tr = lock.find(array.tr).filter(|tr| array.is_of(tr));
+            let tr = tr.filter(|_| array.has_own_records);
             self.remove(0);
+            if let Some(tr) = tr {
+                // The kernel does so for events that can be turned on, but for no others.
+                tr.forget_records(lock);
+            }
         }
     }
 
@@ -462,6 +472,9 @@ impl State {
             self.drop_idle_slot(at);
             return Err(error);
         }
+        if let Some(array) = self.arrays.get_mut(at) {
+            array.has_own_records |= has_own_records(flags);
+        }
         match self.hook(at, tr, slot, flags) {
             Ok(hook) => {
                 if let Some(array) = self.arrays.get_mut(at) {
@@ -577,6 +590,7 @@ impl State {
         let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
         let before = array.recorder.flags();
         array.recorder.set_flags(flags)?;
+        array.has_own_records |= array.hook.is_some() && has_own_records(flags);
         match &array.hook {
             Some(Recording::Functions(hook, _)) => hook.pack_with(Recorder::packer),
             Some(Recording::Graph(hook)) => hook.pack_with(Graph::packer),
@@ -592,6 +606,12 @@ impl State {
         }
         result
     }
+}
+
+/// Whether what is recorded with these options has records that no other tracer has: packs, and where the time
+/// of calls went.
+fn has_own_records(flags: u32) -> bool {
+    flags & (option::GRAPH | option::COMPACT) != 0
 }
 
 /// Instances that come and go.

@@ -38,6 +38,7 @@ extern "C" {
     fn ktrace_call_trace_array_put(tr: *mut abi::trace_array);
     fn ring_buffer_entries(buffer: *mut abi::trace_buffer) -> c_ulong;
     fn ring_buffer_overruns(buffer: *mut abi::trace_buffer) -> c_ulong;
+    fn ring_buffer_reset(buffer: *mut abi::trace_buffer);
 }
 
 /// A trace array that somebody keeps from being removed.
@@ -94,6 +95,35 @@ impl TraceArray {
     pub(super) fn buffer(&self) -> *mut abi::trace_buffer {
         // SAFETY: Alive, by the type's invariant; one aligned word that a swap may change.
         unsafe { addr_of!((*self.as_ptr()).array_buffer.buffer).read_volatile() }
+    }
+
+    /// The buffer of its snapshot; null if it has none.
+    fn snapshot_buffer(&self) -> *mut abi::trace_buffer {
+        #[cfg(has_trace_array_snapshot_buffer)]
+        // SAFETY: As in `buffer()`.
+        return unsafe { addr_of!((*self.as_ptr()).snapshot_buffer.buffer).read_volatile() };
+        #[cfg(has_trace_array_max_buffer)]
+        // SAFETY: As in `buffer()`.
+        return unsafe { addr_of!((*self.as_ptr()).max_buffer.buffer).read_volatile() };
+        #[cfg(not(any(has_trace_array_snapshot_buffer, has_trace_array_max_buffer)))]
+        core::ptr::null_mut()
+    }
+
+    /// Forgets all records, those of the snapshot and of CPUs that are away too. May sleep; under
+    /// `trace_types_lock`, which keeps the trace array.
+    pub fn forget_records(&self, _: &TypesLock) {
+        let buffers = loop {
+            let buffers = [self.buffer(), self.snapshot_buffer()];
+            // Not in the middle of a swap.
+            if buffers[0] != buffers[1] {
+                break buffers;
+            }
+        };
+        for buffer in buffers.into_iter().filter(|buffer| !buffer.is_null()) {
+            // SAFETY: A buffer of a live trace array, which has the same two as long as it lives. The function
+            // keeps writers, readers and those who would change its size away.
+            unsafe { ring_buffer_reset(buffer) };
+        }
     }
 
     /// Records in the buffer now, and records that were overwritten before they were read.
