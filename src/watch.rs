@@ -265,6 +265,11 @@ impl Watch {
     /// Judges a task by one filter that has changed.
     fn judge_one(&self, slot: u32, filter: &Filter, task: Task<'_>) {
         let rules = self.rules.lock();
+        // Its id may have come to another task, whose verdict this would overwrite. If that comes later, `new_task()`
+        // waits for the lock.
+        if task.is_released() {
+            return;
+        }
         let subject = Subject::new(task, task.comm());
         let entry = self.tasks.get(subject.pid as u32);
         let mut before = 0;
@@ -387,6 +392,10 @@ impl TaskHooks for Watch {
         let subject = Subject::new(task, comm);
         {
             let rules = self.rules.lock();
+            // As in `judge_one()`, where somebody else renames it.
+            if task.is_released() {
+                return;
+            }
             let mask = self.judge(&rules, &subject);
             if let Some(entry) = self.store(&subject, mask, rules.scanning) {
                 entry.decided.0.store(rules.generation, Relaxed);

@@ -43,6 +43,11 @@ static inline void ktrace_probe_unlock(void)
 	preempt_enable_notrace();
 }
 #else
+/* Probes take spinlocks and allocate: with PREEMPT_RT they cannot while preemption is off. */
+#ifdef CONFIG_PREEMPT_RT
+#error "ferrotrace: on PREEMPT_RT this needs a kernel that calls the probes of tracepoints with preemption on (tracepoint_srcu)"
+#endif
+
 static inline void ktrace_tracepoint_lock(struct srcu_ctr __percpu **ctr)
 {
 	*ctr = NULL;
