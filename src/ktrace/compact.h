@@ -133,8 +133,10 @@ static __always_inline u64 ktrace_raw_flags(void)
 /* How the shortest way ends. */
 enum ktrace_pack_end {
 	KTRACE_PACK_WRITTEN,
-	/* Interrupts have to be committed, or a reader may not have seen it. */
+	/* Interrupts have to be committed. */
 	KTRACE_PACK_WRITTEN_BUT,
+	/* The same, and a reader may not have seen it. */
+	KTRACE_PACK_DOUBTED,
 	/* Not written: from here on. */
 	KTRACE_PACK_OTHER,
 	/* The same, and interrupts have to be committed. */
@@ -182,6 +184,19 @@ static __always_inline bool ktrace_pack_goes_on(struct ktrace_pack *pack, void *
 	return !KTRACE_MEMBER(int, *part, KTRACE_ring_buffer_per_cpu_record_disabled);
 }
 
+/*
+ * Whether the page is in the ring, where no reader looks. Bits of what leads to it say
+ * that it is the first one. Not for a page that has been the reader's before this: what
+ * led to it then may be gone.
+ */
+static __always_inline bool ktrace_page_in_ring(void *page)
+{
+	struct list_head *list = page + KTRACE_buffer_page_list;
+	unsigned long next = (unsigned long)READ_ONCE(READ_ONCE(list->prev)->next);
+
+	return (next & ~3UL) == (unsigned long)list;
+}
+
 /* Puts a word where it belongs, if the pack is the last record still. */
 static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *pack,
 							    void *buffer, void *part,
@@ -212,12 +227,12 @@ static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *
 		return KTRACE_PACK_OTHER;
 	}
 	WRITE_ONCE(*place, word);
-	/* A reader makes the page its own before it reads; pack.rs has the argument. */
+	/* A reader takes the page out of the ring before it reads; pack.rs has the argument. */
 	smp_mb();
-	if (unlikely(KTRACE_MEMBER(void *, part, KTRACE_ring_buffer_per_cpu_reader_page) == page)) {
+	if (unlikely(!ktrace_page_in_ring(page))) {
 		WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing),
 			   committing);
-		return KTRACE_PACK_WRITTEN_BUT;
+		return KTRACE_PACK_DOUBTED;
 	}
 	WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), committing);
 	barrier();

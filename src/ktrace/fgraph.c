@@ -155,15 +155,19 @@ unusual:
 }
 
 /* What is left to be done behind a leaf that was packed, which may take longer. */
-static noinline __cold notrace void ktrace_leaf_written(struct ktrace_pack *pack,
+static noinline __cold notrace void ktrace_leaf_written(struct ktrace_pack *pack)
+{
+	ktrace_pack_catch_up(ktrace_pack_buffer(pack));
+	barrier();
+	pack->busy = 0;
+}
+
+/* The same where a reader may not have seen it. */
+static noinline __cold notrace void ktrace_leaf_doubted(struct ktrace_pack *pack,
 							const struct ftrace_graph_ret *ret, u64 ns)
 {
-	void *buffer = ktrace_pack_buffer(pack);
-	void *part = KTRACE_MEMBER(void **, buffer, KTRACE_trace_buffer_buffers)[pack->cpu];
-
-	ktrace_pack_catch_up(buffer);
-	if (KTRACE_MEMBER(void *, part, KTRACE_ring_buffer_per_cpu_reader_page) == pack->page)
-		ktrace_pack_doubted_leaf(pack, ret->func, ret->depth, ns);
+	ktrace_pack_catch_up(ktrace_pack_buffer(pack));
+	ktrace_pack_doubted_leaf(pack, ret->func, ret->depth, ns);
 	barrier();
 	pack->busy = 0;
 }
@@ -198,7 +202,9 @@ static ktrace_stage void ktrace_graph_leaf(const struct ftrace_graph_ret *ret,
 	case KTRACE_PACK_WRITTEN:
 		break;
 	case KTRACE_PACK_WRITTEN_BUT:
-		return ktrace_leaf_written(pack, ret, ns);
+		return ktrace_leaf_written(pack);
+	case KTRACE_PACK_DOUBTED:
+		return ktrace_leaf_doubted(pack, ret, ns);
 	case KTRACE_PACK_CLOSED:
 		return ktrace_leaf_closed(ret, graph, fregs, ns, pack);
 	case KTRACE_PACK_OTHER:

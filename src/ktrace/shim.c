@@ -197,15 +197,20 @@ static noinline notrace void ktrace_hit(unsigned long ip, unsigned long parent_i
 }
 
 /* What is left to be done behind it, which may take longer. */
-static noinline __cold notrace void ktrace_pack_written(unsigned long ip, unsigned long parent_ip,
-							struct ktrace_pack *pack)
+static noinline __cold notrace void ktrace_pack_written(struct ktrace_pack *pack)
 {
-	void *buffer = ktrace_pack_buffer(pack);
-	void *part = KTRACE_MEMBER(void **, buffer, KTRACE_trace_buffer_buffers)[pack->cpu];
+	ktrace_pack_catch_up(ktrace_pack_buffer(pack));
+	barrier();
+	pack->busy = 0;
+	preempt_enable_notrace();
+}
 
-	ktrace_pack_catch_up(buffer);
-	if (KTRACE_MEMBER(void *, part, KTRACE_ring_buffer_per_cpu_reader_page) == pack->page)
-		ktrace_pack_doubted(pack, ip, parent_ip);
+/* The same where a reader may not have seen it. */
+static noinline __cold notrace void ktrace_pack_unsure(unsigned long ip, unsigned long parent_ip,
+						       struct ktrace_pack *pack)
+{
+	ktrace_pack_catch_up(ktrace_pack_buffer(pack));
+	ktrace_pack_doubted(pack, ip, parent_ip);
 	barrier();
 	pack->busy = 0;
 	preempt_enable_notrace();
@@ -276,7 +281,9 @@ static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long 
 		pack->busy = 0;
 		break;
 	case KTRACE_PACK_WRITTEN_BUT:
-		return ktrace_pack_written(ip, parent_ip, pack);
+		return ktrace_pack_written(pack);
+	case KTRACE_PACK_DOUBTED:
+		return ktrace_pack_unsure(ip, parent_ip, pack);
 	case KTRACE_PACK_CLOSED:
 		return ktrace_pack_closed(ip, parent_ip, pack, fregs, slot);
 	case KTRACE_PACK_OTHER:

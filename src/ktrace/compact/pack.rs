@@ -34,10 +34,17 @@
 //!
 //! A reader that has come to the page where a pack stands may have read it, and would not see what is
 //! added. `reader_page` tells; nothing is added then, and nothing is packed while the reader keeps
-//! up. A reader may also come at the very moment: the word is written first and the look taken
-//! once more, with a barrier in between, as the reader makes the page its own before it reads. If
-//! it was there by then, nobody can tell whether it has seen the word; the item is written again,
-//! into a pack that says so ([`Head::repeats`]), and whoever reads leaves it out if it was there.
+//! up. A reader may also come at the very moment: the word is written first, then it is looked whether
+//! the page is in the ring still, with a barrier in between. The reader takes it out with a `cmpxchg()`
+//! (`rb_head_page_replace()`), which is a barrier as well, and reads after that; `reader_page` it sets
+//! in between, and nothing orders that before what it reads. If the page was out by then, nobody can
+//! tell whether the word was seen; the item is written again, into a pack that says so
+//! ([`Head::repeats`]), and whoever reads leaves it out if it was there.
+//!
+//! The page is in the ring if the one before it leads to it, less the bits by which the ring knows its
+//! first page. That one is there as long as preemption is off: pages are given back by the CPU that
+//! writes to them (`update_pages_handler()`), or while it does not. What led to a page before it
+//! became the reader's may be long gone, though; hence the first look.
 //!
 //! # Interrupts
 //!
@@ -148,6 +155,9 @@ pub enum Outcome {
 
 /// Words of a pack at first, and at least.
 const MIN_WORDS: usize = 8;
+
+/// By which a pointer from one page of a ring buffer to the next says what that is (`RB_FLAG_MASK`).
+const RING_FLAGS: usize = 3;
 
 /// The part of a page's `write` that is an index (`RB_WRITE_MASK`); the rest counts how often the
 /// page was taken into use.
@@ -304,7 +314,6 @@ impl Local {
             }
             let committing: *mut usize = addr_of_mut!((*part).committing).cast();
             let commits: *const usize = addr_of!((*part).commits).cast();
-            let reader_page = addr_of!((*part).reader_page);
             // An interrupt raises it as well, but has lowered it again when this goes on.
             let others = committing.read_volatile();
             committing.write_volatile(others.wrapping_add(1));
@@ -312,16 +321,19 @@ impl Local {
             let is_last = addr_of!((*part).tail_page).read_volatile() == page
                 && addr_of!((*part).buffer).read_volatile() == buffer
                 && addr_of!((*part).write_stamp).cast::<u64>().read_volatile() == self.stamp
-                && reader_page.read_volatile() != page
+                && addr_of!((*part).reader_page).read_volatile() != page
                 && addr_of!((*page).write).cast::<usize>().read_volatile() == self.write;
             let fate = if is_last {
                 for (n, word) in words.iter().enumerate() {
                     self.words.add(at.wrapping_add(n)).write_volatile(*word);
                 }
                 full_barrier();
-                match reader_page.read_volatile() == page {
-                    false => Fate::Added,
-                    true => Fate::Doubtful,
+                let list = addr_of!((*page).list);
+                let before = addr_of!((*list).prev).read_volatile();
+                let leads_to = addr_of!((*before).next).read_volatile();
+                match leads_to.addr() & !RING_FLAGS == list.addr() {
+                    true => Fate::Added,
+                    false => Fate::Doubtful,
                 }
             } else {
                 Fate::Closed
@@ -429,6 +441,10 @@ impl Local {
         self.catch_up();
         self.halves = self.halves_now();
         let repeats = self.items as u8;
+        if matches!(item, Item::Function { .. }) {
+            // It counts where it is written again.
+            self.functions = self.functions.wrapping_sub(1);
+        }
         match self.open(at, item, repeats) {
             Outcome::Packed => Outcome::Packed,
             _ => Outcome::NotWritten,
