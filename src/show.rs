@@ -28,6 +28,7 @@ use crate::{
         iter::{
             is_irq_entry,
             Entry,
+            Header,
             Kind,
             Line,
             Printed, //
@@ -74,7 +75,9 @@ pub(crate) struct Reading {
 #[derive(Clone, Copy)]
 struct Pending {
     entry: Entry,
-    pid: i32,
+    header: Header,
+    /// In units of the trace clock.
+    time: u64,
     times: Option<Times>,
 }
 
@@ -162,6 +165,7 @@ pub(crate) fn print(line: &mut Line<'_>, reading: Option<&mut Reading>) -> Print
         reading: &mut next,
         known,
         ago_ns: 0,
+        earlier: None,
     };
     let printed = page.print();
     match printed {
@@ -192,6 +196,8 @@ struct Page<'a, 'b> {
     known: bool,
     /// How long before the record that was which is shown.
     ago_ns: u64,
+    /// The header and the time of what is shown, if that is not the record at hand.
+    earlier: Option<(Header, u64)>,
 }
 
 impl Page<'_, '_> {
@@ -203,8 +209,18 @@ impl Page<'_, '_> {
         self.line.seq()
     }
 
+    /// The header of what is shown.
+    fn header(&self) -> Header {
+        self.earlier
+            .map_or_else(|| self.line.header(), |(header, _)| header)
+    }
+
     fn print(&mut self) -> Printed {
-        if let Some(times) = events::funcgraph_times::read(&self.line.record()) {
+        let times = events::funcgraph_times::read(&self.line.record());
+        if let Some(pending) = self.reading.pending.take() {
+            return self.finish_pending(pending, times);
+        }
+        if let Some(times) = times {
             if !self.known {
                 // Nothing is kept for the line of its call, as in what the kernel prints when it dies.
                 return self.comment();
@@ -213,11 +229,7 @@ impl Page<'_, '_> {
             self.reading.times = Some(times);
             return Printed::Done;
         }
-        let kind = self.line.kind();
-        if let Some(pending) = self.reading.pending.take() {
-            return self.finish_pending(&pending, &kind);
-        }
-        match kind {
+        match self.line.kind() {
             Kind::GraphEntry(entry) => self.entry(&entry),
             Kind::GraphReturn(ret) => self.ret(&ret),
             Kind::Plain => Printed::Unhandled,
@@ -225,21 +237,32 @@ impl Page<'_, '_> {
         }
     }
 
-    /// Shows a beginning that did not fit before. The record at hand is the next one.
-    fn finish_pending(&mut self, pending: &Pending, kind: &Kind) -> Printed {
-        let Pending { entry, pid, times } = pending;
+    /// Shows a beginning that did not fit before. The record at hand is the next one, perhaps of where the
+    /// time of a call went.
+    fn finish_pending(&mut self, pending: Pending, times: Option<Times>) -> Printed {
+        let entry = &pending.entry;
+        let is_its = |func: usize, depth: i32| func == entry.call.func && depth == entry.call.depth;
+        let same_task = pending.header.pid() == self.line.pid();
+        if let Some(times) = times.filter(|times| same_task && is_its(times.func.0, times.depth)) {
+            // Its return comes next.
+            self.reading.pending = Some(Pending {
+                times: Some(times),
+                ..pending
+            });
+            return Printed::Done;
+        }
+        self.earlier = Some((pending.header, pending.time));
         self.ago_ns = entry.late_ns;
         self.prologue(Some((entry.call.func, true)));
-        if let Kind::GraphReturn(ret) = kind {
-            let same = ret.call.func == entry.call.func && ret.call.depth == entry.call.depth;
-            if same && *pid == self.line.pid() {
-                self.leaf(entry, ret, times.as_ref());
+        if let Kind::GraphReturn(ret) = self.line.kind() {
+            if same_task && is_its(ret.call.func, ret.call.depth) {
+                self.leaf(entry, &ret, pending.times.as_ref());
                 return Printed::Done;
             }
         }
-        self.reading.times = *times;
+        self.reading.times = pending.times;
         self.nested(entry);
-        Printed::Kept
+        Printed::Earlier
     }
 
     fn entry(&mut self, entry: &Entry) -> Printed {
@@ -248,7 +271,8 @@ impl Page<'_, '_> {
         }
         self.ago_ns = entry.late_ns;
         self.prologue(Some((entry.call.func, true)));
-        let pid = self.line.pid();
+        // Before it may be gone.
+        let (header, time) = (self.line.header(), self.line.time());
         let mut times = None;
         let next = self.line.next(&entry.call, |record| {
             let read = events::funcgraph_times::read(record);
@@ -275,7 +299,8 @@ impl Page<'_, '_> {
         if !self.seq().is_whole() {
             self.reading.pending = Some(Pending {
                 entry: *entry,
-                pid,
+                header,
+                time,
                 times,
             });
         }
@@ -425,7 +450,7 @@ impl Page<'_, '_> {
 
     /// Says that the lines of this CPU are about another task from here on.
     fn task(&mut self) {
-        let pid = self.line.pid();
+        let pid = self.header().pid();
         let before = self.reading.pid.replace(pid);
         let Some(before) = before.filter(|before| *before != pid) else {
             return;
@@ -472,7 +497,9 @@ impl Page<'_, '_> {
         if !self.line.has_context() {
             return;
         }
-        let time = self.line.time();
+        let time = self
+            .earlier
+            .map_or_else(|| self.line.time(), |(_, time)| time);
         let time = match self.line.is_time_in_ns() {
             true => time.saturating_sub(self.ago_ns),
             false => time,
@@ -489,13 +516,14 @@ impl Page<'_, '_> {
             self.cpu();
         }
         if self.has(option::PROC) {
-            let pid = self.line.pid();
+            let pid = self.header().pid();
             self.proc(pid);
             self.seq().text(" | ");
         }
         if self.line.is_latency_format() {
             self.seq().text(" ");
-            self.line.latency();
+            let header = self.header();
+            self.line.latency(&header);
             self.seq().text(" | ");
         }
     }

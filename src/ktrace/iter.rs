@@ -65,6 +65,18 @@ pub enum Printed {
     /// It is done with, or to be printed yet, but is not taken from the buffer now: the next record
     /// is the one that is found there then.
     Kept = 3,
+    /// Something that was left from before was printed. The record itself is to be printed yet.
+    Earlier = 4,
+}
+
+impl Printed {
+    /// As the kernel has it.
+    pub(super) fn code(self) -> c_uint {
+        match self {
+            Self::Earlier => Self::Kept as c_uint,
+            other => other as c_uint,
+        }
+    }
 }
 
 const _: () = {
@@ -73,6 +85,23 @@ const _: () = {
     assert!(Printed::Unhandled as u32 == abi::print_line_t_TRACE_TYPE_UNHANDLED);
     assert!(Printed::Kept as u32 == abi::print_line_t_TRACE_TYPE_NO_CONSUME);
 };
+
+/// What every record begins with: its task, and the context.
+#[derive(Clone, Copy)]
+pub struct Header {
+    /// `struct trace_entry`, as it is.
+    words: [u32; 2],
+    pid: i32,
+}
+
+const _: () = assert!(core::mem::size_of::<abi::trace_entry>() == core::mem::size_of::<[u32; 2]>());
+
+impl Header {
+    /// The task that wrote it.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+}
 
 /// A call, as it was recorded.
 #[derive(Clone, Copy)]
@@ -174,6 +203,15 @@ impl<'a> Line<'a> {
         self.record().pid()
     }
 
+    /// The header that it begins with, which can be kept.
+    pub fn header(&self) -> Header {
+        Header {
+            // SAFETY: By the invariant: so many bytes, of which any will do.
+            words: unsafe { self.entry().cast::<[u32; 2]>().read_unaligned() },
+            pid: self.pid(),
+        }
+    }
+
     /// When it was written, in units of the trace clock.
     pub fn time(&self) -> u64 {
         // SAFETY: By the invariant.
@@ -264,10 +302,10 @@ impl<'a> Line<'a> {
         unsafe { Seq::from_raw(addr_of_mut!((*self.iter).seq)) }
     }
 
-    /// Adds the flags of the record, as the latency format has them.
-    pub fn latency(&mut self) {
-        let entry = self.entry();
-        self.seq().latency(entry);
+    /// Adds the flags of a record, as the latency format has them.
+    pub fn latency(&mut self, header: &Header) {
+        let mut words = header.words;
+        self.seq().latency((&raw mut words).cast());
     }
 
     /// Adds the text of the record as its own kind has it, without where and when. It ends with a

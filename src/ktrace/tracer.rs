@@ -628,7 +628,7 @@ pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
     };
     // SAFETY: As below.
     if let Some(printed) = unsafe { print_packs::<T>(iter, readings) } {
-        return printed as c_uint;
+        return printed.code();
     }
     // SAFETY: By the precondition: null, or what `give_readings()` has made. Only the one who reads
     // comes to it.
@@ -636,7 +636,9 @@ pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
         Some(readings) => {
             // SAFETY: By the precondition.
             let mut line = unsafe { Line::new(iter, readings.shared.ahead.as_mut()) };
-            T::print(&mut line, readings.cpus.get_mut(cpu))
+            let printed = T::print(&mut line, readings.cpus.get_mut(cpu));
+            readings.shared.is_earlier = printed == Printed::Earlier;
+            printed
         }
         None => {
             // SAFETY: By the precondition.
@@ -648,7 +650,7 @@ pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
         // SAFETY: By the precondition; what is kept is not referred to any more.
         return unsafe { leave_to_kernel(iter) };
     }
-    printed as c_uint
+    printed.code()
 }
 
 /// Leaves a record to the kernel, which prints those of calls by what function_graph keeps in the place where we keep

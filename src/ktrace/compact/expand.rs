@@ -106,6 +106,8 @@ pub struct Shared {
     pub ahead: Option<Ahead>,
     /// While a line is printed that was chosen here.
     pub(super) is_chosen: bool,
+    /// Whether the line that was printed last is not that of the record at hand: [`Printed::Earlier`].
+    pub is_earlier: bool,
     /// For each CPU that there may be; none if this is not kept.
     pub(super) sources: KVVec<Source>,
     /// How many of them have a pack that is open.
@@ -142,6 +144,7 @@ impl Shared {
         Self {
             ahead: None,
             is_chosen: false,
+            is_earlier: false,
             sources: KVVec::new(),
             nr_open: 0,
             resume: 0,
@@ -489,11 +492,15 @@ pub(super) unsafe fn print_record(
         let before = text_of(iter).len();
         at.put(iter);
         (*shared).is_chosen = true;
+        (*shared).is_earlier = false;
         let printed = ktrace_call_print_trace_line(iter);
         (*shared).is_chosen = false;
         let is_whole = (*iter).seq.full == 0;
         let printed = match printed {
             abi::print_line_t_TRACE_TYPE_PARTIAL_LINE => None,
+            abi::print_line_t_TRACE_TYPE_NO_CONSUME if (*shared).is_earlier => {
+                Some(Printed::Earlier)
+            }
             abi::print_line_t_TRACE_TYPE_NO_CONSUME => Some(Printed::Kept),
             _ => Some(Printed::Done),
         };

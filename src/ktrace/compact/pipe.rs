@@ -133,6 +133,10 @@ unsafe fn print_next(
         let Some((printed, with_next)) = print_item(iter, what, &said, ahead, shared) else {
             return Printed::Partial;
         };
+        if printed == Printed::Earlier {
+            // This item comes when the pack is come to again.
+            return Printed::Kept;
+        }
         place.done = place
             .done
             .wrapping_add(usize::from(with_next).wrapping_add(1));
