@@ -516,12 +516,11 @@ impl State {
     pub(crate) fn clear_profile(&mut self, serial: usize) -> Result {
         let at = self.index_by_serial(serial).ok_or(ENODEV)?;
         let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
-        if let Some(profile) = &array.profile {
-            profile.clear();
-        }
         let wanted = option::GRAPH | option::PROFILE;
         if array.hook.is_none() || array.recorder.flags() & wanted != wanted {
             array.profile = None;
+        } else if let Some(profile) = &array.profile {
+            profile.clear();
         }
         Ok(())
     }

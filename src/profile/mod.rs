@@ -24,6 +24,7 @@ use self::{
 use crate::{
     fgraph::Graph,
     ktrace::{
+        alternate::Alternate,
         fgraph,
         gate,
         once::Once,
@@ -61,6 +62,13 @@ impl Function {
         self.wait_ns.add(split.wait);
         self.block_ns.add(split.block);
     }
+
+    fn clear(&self) {
+        self.total.clear();
+        self.off_ns.set(0);
+        self.wait_ns.set(0);
+        self.block_ns.set(0);
+    }
 }
 
 /// What is known of a task.
@@ -68,15 +76,53 @@ impl Function {
 struct Times {
     run: Spread,
     wait: Spread,
-    /// Its name when it was last heard of.
+    /// Its name when it was last heard of on this CPU, and when that was: its last name is the latest of them.
     comm: Name,
+    heard_ns: Word,
 }
 
-/// The profile of one trace array.
-pub(crate) struct Profile {
+impl Times {
+    fn clear(&self) {
+        self.run.clear();
+        self.wait.clear();
+    }
+}
+
+/// What was added up since it was begun.
+struct Tables {
     functions: Table<Function>,
     tasks: Table<Times>,
 }
+
+impl Tables {
+    /// Empty ones. May sleep.
+    fn new() -> Result<Self> {
+        Ok(Self {
+            functions: Table::new(FUNCTIONS)?,
+            tasks: Table::new(TASKS)?,
+        })
+    }
+
+    /// How many bytes they have.
+    fn size(&self) -> usize {
+        self.functions.size().saturating_add(self.tasks.size())
+    }
+
+    /// Forgets everything. While nobody uses them.
+    fn clear(&self) {
+        self.functions.clear(Function::clear);
+        self.tasks.clear(Times::clear);
+    }
+
+    /// Forgets all numbers. What has a place keeps it.
+    fn clear_values(&self) {
+        self.functions.clear_values(Function::clear);
+        self.tasks.clear_values(Times::clear);
+    }
+}
+
+/// The profile of one trace array.
+pub(crate) struct Profile(Alternate<Tables>);
 
 /// How many profiles are being written.
 static ACTIVE: Atomic<i32> = Atomic::new(0);
@@ -100,15 +146,26 @@ impl Drop for Active {
 impl Profile {
     /// An empty one. May sleep.
     pub(crate) fn new() -> Result<Self> {
-        Ok(Self {
-            functions: Table::new(FUNCTIONS)?,
-            tasks: Table::new(TASKS)?,
-        })
+        Ok(Self(Alternate::new(Tables::new()?)?))
+    }
+
+    #[inline(always)]
+    fn functions(&self) -> &Table<Function> {
+        &self.0.get().functions
+    }
+
+    fn tasks(&self) -> &Table<Times> {
+        &self.0.get().tasks
+    }
+
+    /// How many bytes it has.
+    fn size(&self) -> usize {
+        self.0.get().size().saturating_mul(self.0.count())
     }
 
     /// Adds a call. Any context, with preemption off.
     pub(crate) fn add_call(&self, func: usize, split: Split) {
-        self.functions.with(func as u64, |function| {
+        self.functions().with(func as u64, |function| {
             function.total.add(split.total);
             // Most calls do not lose the CPU.
             if split.run != split.total {
@@ -120,7 +177,7 @@ impl Profile {
     /// Adds a call that ran all the while, on `cpu`, which must be this one. As above.
     #[inline]
     pub(crate) fn add_undivided(&self, cpu: usize, func: usize, total_ns: u64) {
-        match self.functions.first(cpu, func as u64) {
+        match self.functions().first(cpu, func as u64) {
             Some(function) if function.total.has_range(total_ns) => function.total.add_in(total_ns),
             _ => self.add_anew(func, total_ns),
         }
@@ -134,28 +191,19 @@ impl Profile {
     }
 
     fn add_task(&self, task: Task<'_>, add: impl FnOnce(&Times)) {
-        self.tasks.with(task.pid() as u64, |times| {
+        self.tasks().with(task.pid() as u64, |times| {
             times.comm.set(task.comm());
+            times.heard_ns.set(fgraph::clock_ns());
             add(times);
         });
     }
 
-    /// Forgets everything.
+    /// Begins anew. May sleep. Without memory for that, numbers are forgotten, and the functions and tasks that have
+    /// a place keep it.
     pub(crate) fn clear(&self) {
-        let _ = self.functions.for_each(|_, function| {
-            function.total.clear();
-            function.off_ns.set(0);
-            function.wait_ns.set(0);
-            function.block_ns.set(0);
-            Ok(())
-        });
-        let _ = self.tasks.for_each(|_, task| {
-            task.run.clear();
-            task.wait.clear();
-            Ok(())
-        });
-        self.functions.clear_lost();
-        self.tasks.clear_lost();
+        if self.0.begin_anew(Tables::new, Tables::clear).is_err() {
+            self.0.get().clear_values();
+        }
     }
 }
 

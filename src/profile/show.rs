@@ -36,8 +36,9 @@ struct Function {
 /// What is shown of a task.
 #[derive(Default)]
 struct Times {
-    /// As the first CPU has it.
-    comm: Option<Comm>,
+    /// As the CPU has it that heard of it last.
+    comm: Comm,
+    heard_ns: u64,
     run: Merged,
     wait: Merged,
 }
@@ -73,7 +74,7 @@ const SPREAD: &str =
 impl Profile {
     fn merged_functions(&self) -> Result<ByKey<Function>> {
         let mut all: ByKey<Function> = ByKey::new();
-        self.functions.for_each(|func, here| {
+        self.functions().for_each(|func, here| {
             let function = all.value(func)?;
             function.total.merge(&here.total);
             function.off_ns = function.off_ns.wrapping_add(here.off_ns.get());
@@ -86,9 +87,12 @@ impl Profile {
 
     fn merged_tasks(&self) -> Result<ByKey<Times>> {
         let mut all: ByKey<Times> = ByKey::new();
-        self.tasks.for_each(|pid, here| {
+        self.tasks().for_each(|pid, here| {
             let times = all.value(pid)?;
-            times.comm.get_or_insert_with(|| here.comm.get());
+            if times.heard_ns <= here.heard_ns.get() {
+                times.comm = here.comm.get();
+                times.heard_ns = here.heard_ns.get();
+            }
             times.run.merge(&here.run);
             times.wait.merge(&here.wait);
             Ok(())
@@ -102,17 +106,16 @@ impl Profile {
     ///
     /// `ENOMEM`.
     pub(crate) fn show(&self, out: &SeqFile) -> Result {
-        let size = self.functions.size().saturating_add(self.tasks.size());
         seq_print!(
             out,
             "# {} KiB; quantiles are off by 6.25 % at most\n",
-            size / 1024
+            self.size() / 1024
         );
         seq_print!(
             out,
             "# found no room: {} calls, {} times of tasks\n",
-            self.functions.lost(),
-            self.tasks.lost()
+            self.functions().lost(),
+            self.tasks().lost()
         );
         let functions = self.merged_functions()?;
         let mut order = RBTree::new();
@@ -142,7 +145,6 @@ impl Profile {
         let tasks = self.merged_tasks()?;
         seq_print!(out, "# times        total what {SPREAD}  task\n");
         for (pid, times) in tasks.iter() {
-            let comm = times.comm.unwrap_or_default();
             for (what, spread) in [("run ", &times.run), ("wait", &times.wait)] {
                 if spread.count == 0 {
                     continue;
@@ -150,7 +152,7 @@ impl Profile {
                 seq_print!(out, "{:7} {:12} {what}", spread.count, Us(spread.sum_ns));
                 show_spread(out, spread);
                 seq_print!(out, "  ");
-                tracefs::write_bytes(out, comm.as_bytes());
+                tracefs::write_bytes(out, times.comm.as_bytes());
                 seq_print!(out, "-{pid}\n");
             }
         }

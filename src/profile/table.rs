@@ -125,8 +125,19 @@ impl<V: Default> Table<V> {
         Ok(())
     }
 
-    /// Forgets what was lost.
-    pub(crate) fn clear_lost(&self) {
+    /// Gives all values to `clear`, and forgets what was lost. Keys keep their places.
+    pub(crate) fn clear_values(&self, clear: impl Fn(&V)) {
+        for place in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
+            clear(&place.value);
+        }
         self.lost.store(0, Relaxed);
+    }
+
+    /// The same, and forgets all keys. For a table that nobody uses meanwhile.
+    pub(crate) fn clear(&self, clear: impl Fn(&V)) {
+        self.clear_values(clear);
+        for place in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
+            place.key.store(0, Relaxed);
+        }
     }
 }

@@ -200,6 +200,12 @@ impl<G: Bound> Hook<G> {
     }
 }
 
+/// Waits until no callback runs any more that runs now, nor anything else with preemption off. May sleep.
+pub fn synchronize() {
+    // SAFETY: In task context, no preconditions.
+    unsafe { ktrace_graph_synchronize() }
+}
+
 /// Calls `with` with the trace array and the state of each hook. Any context but NMI.
 pub fn for_each_hook<G: Bound>(mut with: impl FnMut(&TraceArray, &G)) {
     // SAFETY: Turned on again below.

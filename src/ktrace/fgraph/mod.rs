@@ -67,6 +67,7 @@ pub use hook::{
     current_ends,
     current_leaves,
     for_each_hook,
+    synchronize,
     Bound,
     Hook,
     Hooks, //
