@@ -61,7 +61,7 @@ struct ktrace_pack {
 	void *page;
 	unsigned long write;
 	u64 stamp;
-	unsigned long cpu;
+	void *part;
 	unsigned long text;
 	u64 calls;
 	u64 halves;
@@ -179,8 +179,8 @@ static __always_inline bool ktrace_pack_goes_on(struct ktrace_pack *pack, void *
 	*buffer = ktrace_pack_buffer(pack);
 	if (KTRACE_MEMBER(int, *buffer, KTRACE_trace_buffer_record_disabled))
 		return false;
-	/* A CPU that runs has a part in every buffer. */
-	*part = KTRACE_MEMBER(void **, *buffer, KTRACE_trace_buffer_buffers)[pack->cpu];
+	/* Of that buffer still, or the pack is closed: ktrace_pack_put() looks. */
+	*part = pack->part;
 	return !KTRACE_MEMBER(int, *part, KTRACE_ring_buffer_per_cpu_record_disabled);
 }
 

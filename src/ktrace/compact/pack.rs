@@ -212,7 +212,9 @@ pub(super) struct Local {
     /// Where the tail is as long as it is the last record, and the last time stamp.
     pub(super) write: usize,
     pub(super) stamp: u64,
-    pub(super) cpu: usize,
+    /// What this CPU has of the buffer that the pack was written to: there as long as the trace array, though
+    /// a snapshot may give it to the other of its two buffers. Set before the first pack has a page.
+    pub(super) part: *mut abi::ring_buffer_per_cpu,
     /// [`Text::base`].
     pub(super) text: usize,
     /// How many calls have come by the shortest way, ever, and of how many of them `items` knows.
@@ -300,15 +302,18 @@ impl Local {
         if page.is_null() {
             return Fate::Closed;
         }
-        // SAFETY: The buffer of a live trace array, and the part of it that this CPU has: one that
-        // runs has a part in every buffer. A page that is its tail is there as long as
-        // `committing` is raised (see the module's comment), and the pack on it has as many words.
-        // All else is single words that are read or written as a whole.
+        // SAFETY: The buffer of a live trace array, and what this CPU has of one of its two buffers: there
+        // is a page, and so there was a pack. Of which of them that is now, is compared. A page that is
+        // its tail is there as long as `committing` is raised (see the module's comment), and the pack on it has
+        // as many words. All else is single words that are read or written as a whole.
         unsafe {
+            let part = self.part;
+            if addr_of!((*part).buffer).read_volatile() != buffer {
+                return Fate::Closed;
+            }
             if addr_of!((*buffer).record_disabled.counter).read_volatile() != 0 {
                 return Fate::Off;
             }
-            let part = *(*buffer).buffers.add(self.cpu);
             if addr_of!((*part).record_disabled.counter).read_volatile() != 0 {
                 return Fate::Off;
             }
@@ -483,10 +488,10 @@ impl Local {
     fn open(&mut self, at: Where<'_>, item: &Item, repeats: u8) -> Outcome {
         self.page = null_mut();
         let buffer = at.tr.buffer();
-        self.cpu = CpuId::current().as_u32() as usize;
+        let cpu = CpuId::current().as_u32() as usize;
         // SAFETY: The buffer of a live trace array has a place for every CPU that there may be; null
         // if it has no part for this one.
-        let part = unsafe { *(*buffer).buffers.add(self.cpu) };
+        let part = unsafe { *(*buffer).buffers.add(cpu) };
         if part.is_null() || !clock::is_fine(at.tr) {
             return Outcome::Other;
         }
@@ -546,6 +551,7 @@ impl Local {
                 self.page = page;
             }
         }
+        self.part = part;
         self.end = self.words.wrapping_add(capacity);
         self.text = text().base;
         self.tr = at.tr;
