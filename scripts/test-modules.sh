@@ -28,6 +28,7 @@ case $cases in
 cases | oops) "${cross#*=}strip" --strip-debug -o "$dir/ktrace_failcall.ko" "$out/ktrace_failcall.ko" ;;
 esac
 if [ "$cases" = cases ]; then
+	"${cross#*=}strip" --strip-debug -o "$dir/ktrace_slowname.ko" "$out/ktrace_slowname.ko"
 	[ ! -e "$out/ktrace_kunit.ko" ] || "${cross#*=}strip" --strip-debug -o "$dir/ktrace_kunit.ko" "$out/ktrace_kunit.ko"
 	"$top/scripts/broken-modules.py" "$good" "$out/generated/fingerprints.rs" "$dir"
 fi

@@ -577,6 +577,12 @@ static void notrace ktrace_probe_rename(void *data, struct task_struct *task,
 	ktrace_rename_task(task, comm);
 }
 
+static void notrace ktrace_probe_prepare_exec(void *data, struct task_struct *task,
+					      struct linux_binprm *bprm)
+{
+	ktrace_prepare_exec_task(task);
+}
+
 static void notrace ktrace_probe_exec(void *data, struct task_struct *task,
 				      pid_t old_pid, struct linux_binprm *bprm)
 {
@@ -591,10 +597,23 @@ static void notrace ktrace_probe_free(void *data, struct task_struct *task)
 static struct ktrace_probe ktrace_task_probes[] = {
 	{ "sched_process_free", ktrace_probe_free },
 	{ "sched_process_exec", ktrace_probe_exec },
+	{ "sched_prepare_exec", ktrace_probe_prepare_exec },
 	{ "task_rename", ktrace_probe_rename },
 	{ "task_newtask", ktrace_probe_newtask },
 	{ "sched_switch", ktrace_probe_switch },
 };
+
+static void ktrace_settle_run(struct work_struct *work)
+{
+	ktrace_settle_tasks();
+}
+
+static DECLARE_WORK(ktrace_settle_work, ktrace_settle_run);
+
+void ktrace_settle_later(void)
+{
+	queue_work(system_long_wq, &ktrace_settle_work);
+}
 
 const char *ktrace_find_task_probes(void)
 {
@@ -603,12 +622,18 @@ const char *ktrace_find_task_probes(void)
 
 int ktrace_attach_task_probes(void)
 {
-	return ktrace_attach_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes));
+	int ret = ktrace_attach_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes));
+
+	if (ret)
+		cancel_work_sync(&ktrace_settle_work);
+	return ret;
 }
 
 void ktrace_detach_task_probes(void)
 {
 	ktrace_detach_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes));
+	/* Queued by probes, by itself, or by who detaches them now. */
+	cancel_work_sync(&ktrace_settle_work);
 }
 
 /* Sets of probes on tracepoints of the kernel */

@@ -61,8 +61,10 @@ u32 ktrace_mask_of(struct task_struct *task);
 u32 ktrace_idle_mask(unsigned int cpu);
 void ktrace_new_task(struct task_struct *parent, struct task_struct *task);
 void ktrace_rename_task(struct task_struct *task, const char *comm);
+void ktrace_prepare_exec_task(struct task_struct *task);
 void ktrace_exec_task(struct task_struct *task, pid_t old_pid);
 void ktrace_free_task(struct task_struct *task);
+void ktrace_settle_tasks(void);
 void ktrace_visit_task(void *visitor, struct task_struct *task);
 void ktrace_deferred(void);
 
@@ -107,6 +109,7 @@ void *ktrace_inode_private(struct inode *inode);
 const char *ktrace_find_task_probes(void);
 int ktrace_attach_task_probes(void);
 void ktrace_detach_task_probes(void);
+void ktrace_settle_later(void);
 void ktrace_visit_tasks(void *visitor);
 int ktrace_locked_down(void);
 void ktrace_lock(void);

@@ -236,8 +236,8 @@ impl Task<'_> {
 
 /// What the module wants to know of tasks.
 ///
-/// All are called with `&self` alive and until [`Registration`] is dropped. None may allocate with
-/// anything but `GFP_ATOMIC`, or sleep.
+/// All are called with `&self` alive and until [`Registration`] is dropped. None but
+/// [`TaskHooks::settle`] may allocate with anything but `GFP_ATOMIC`, or sleep.
 pub trait TaskHooks: Send + Sync + Sized + 'static {
     /// The gate's bits for a task that is not an idle task. Scheduler's locks held, interrupts off.
     fn mask(&self, pid: i32) -> u32;
@@ -252,12 +252,19 @@ pub trait TaskHooks: Send + Sync + Sized + 'static {
     /// `task` will be called `comm` next. Task context, of the same or another task.
     fn renamed(&self, task: Task<'_>, comm: Comm);
 
+    /// `task`, which is the current one, is about to take over the id of its process if it does not have
+    /// that, and to execute a program; or to be killed. Task context.
+    fn prepare_exec(&self, task: Task<'_>);
+
     /// `task`, which is the current one, has executed a program and may have changed its id, which
     /// was `old_pid`. Task context.
     fn executed(&self, task: Task<'_>, old_pid: i32);
 
     /// `task` will never run again and is about to be freed. RCU callback; softirq on most kernels.
     fn freed(&self, task: Task<'_>);
+
+    /// [`settle_later`] was called. A worker, one at a time; this may sleep.
+    fn settle(&self);
 }
 
 /// Made by [`bind_task_hooks!`]: where the one registration of a type is found by its probes.
@@ -284,6 +291,7 @@ extern "C" {
         next_bits: u32,
     );
     fn ktrace_visit_tasks(visitor: *mut c_void);
+    fn ktrace_settle_later();
 }
 
 /// Probes on the kernel's tracepoints, attached as long as this lives.
@@ -363,7 +371,7 @@ impl<T: Bound> core::ops::Deref for Registration<T> {
 
 impl<T: Bound> Drop for Registration<T> {
     fn drop(&mut self) {
-        // SAFETY: Attached by `new()`. Waits until no probe runs any more.
+        // SAFETY: Attached by `new()`. Waits until no probe runs any more, nor the worker.
         unsafe { ktrace_detach_task_probes() };
         // SAFETY: Just detached; this is the end of the registration.
         unsafe { Self::free(self.hooks) }
@@ -403,6 +411,13 @@ pub fn with_current<R>(with: impl FnOnce(Task<'_>) -> R) -> R {
 pub fn synchronize_tasks() {
     // SAFETY: In task context, no preconditions.
     unsafe { bindings::synchronize_rcu_tasks() }
+}
+
+/// Has a worker call [`TaskHooks::settle`] soon: once or more for any number of calls of this. Any context but
+/// NMI, while there is a [`Registration`] and until it is dropped.
+pub fn settle_later() {
+    // SAFETY: Queues work; whoever drops the registration cancels it.
+    unsafe { ktrace_settle_later() }
 }
 
 /// The gate's bits for a task, wherever it runs or not: for whoever asks about another task than
@@ -457,7 +472,7 @@ pub fn mask_of_next<T: Bound>(pid: i32, cpu: impl FnOnce() -> u32) -> u32 {
 
 #[doc(hidden)]
 pub fn with_hooks<T: Bound>(call: impl FnOnce(&T)) {
-    // SAFETY: As in `mask_of_next()`: callers are probes.
+    // SAFETY: As in `mask_of_next()`: callers are probes; or the worker, which is waited for with those.
     if let Some(hooks) = unsafe { T::state().read_once().as_ref() } {
         call(hooks);
     }
@@ -543,6 +558,16 @@ macro_rules! bind_task_hooks {
             ///
             /// For `shim.c`: pointers to tasks that live until this returns.
             #[no_mangle]
+            unsafe extern "C" fn ktrace_prepare_exec_task(task: *mut task_struct) {
+                // SAFETY: Alive, by the precondition.
+                let task = unsafe { Task::from_raw(task) };
+                task::with_hooks::<$hooks>(|hooks| task::TaskHooks::prepare_exec(hooks, task));
+            }
+
+            /// # Safety
+            ///
+            /// For `shim.c`: pointers to tasks that live until this returns.
+            #[no_mangle]
             unsafe extern "C" fn ktrace_exec_task(task: *mut task_struct, old_pid: i32) {
                 // SAFETY: Alive, by the precondition.
                 let task = unsafe { Task::from_raw(task) };
@@ -557,6 +582,11 @@ macro_rules! bind_task_hooks {
                 // SAFETY: Alive, by the precondition.
                 let task = unsafe { Task::from_raw(task) };
                 task::with_hooks::<$hooks>(|hooks| task::TaskHooks::freed(hooks, task));
+            }
+
+            #[no_mangle]
+            extern "C" fn ktrace_settle_tasks() {
+                task::with_hooks::<$hooks>(task::TaskHooks::settle);
             }
         };
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Tests on the host of what needs no kernel: the policy (`src/filter/`, `src/limits.rs`,
-//! `src/profile/spread.rs`, `src/sched/stamp.rs`), the words of compact records
+//! `src/profile/spread.rs`, `src/sched/stamp.rs`, `src/watch/born.rs`), the words of compact records
 //! (`src/ktrace/compact/word.rs`) and who reads them (`tools/traceevent/`), and the text of trace events
 //! (`src/ktrace/event/`). `run` builds and runs them.
 
@@ -21,6 +21,10 @@ mod spreads;
 #[allow(dead_code)]
 #[path = "../../src/sched/stamp.rs"]
 mod stamps;
+
+#[allow(dead_code)]
+#[path = "../../src/watch/born.rs"]
+mod borns;
 
 #[allow(dead_code)]
 #[path = "../../src/ktrace/compact/word.rs"]
@@ -69,6 +73,7 @@ mod ktrace {
 }
 
 #[allow(dead_code)]
+mod born;
 #[path = "../../src/word.rs"]
 mod word;
 

@@ -107,8 +107,10 @@ impl TaskHooks for Nobody {
     }
     fn new_task(&self, _: Task<'_>, _: Task<'_>) {}
     fn renamed(&self, _: Task<'_>, _: Comm) {}
+    fn prepare_exec(&self, _: Task<'_>) {}
     fn executed(&self, _: Task<'_>, _: i32) {}
     fn freed(&self, _: Task<'_>) {}
+    fn settle(&self) {}
 }
 
 impl SchedHooks for Nobody {

@@ -20,9 +20,29 @@
 //! The kernel reports a rename before it writes the new name. So a scan of all tasks may come upon
 //! a task that was just judged by its new name and still bears the old one. Both would be wrong: to
 //! judge it by the old name, and to miss a rename that was reported before the filter changed and
-//! is not written yet. The first is told by `decided`, which says with which generation of the
-//! filters a hook has judged the task; the second cannot be there once every task has passed a
-//! point where it sleeps or returns to user space, which the scan waits for.
+//! is not written yet. The first is told by `decided`, which says in which generation a hook has
+//! judged the task; the second cannot be there once every task has passed a point where it sleeps
+//! or returns to user space, which the scan waits for.
+//!
+//! # Two renames of one task at the same time
+//!
+//! A task renames itself while another one of its process renames it: the kernel takes no lock for
+//! that, so the name that stays need not be the one that was reported last. A task that another one
+//! has renamed is `doubted` until a worker has settled it, in rounds. A round begins a generation and
+//! then waits as a scan does: names that were reported before the round are written then. A task that
+//! no hook has judged in the round has its name for good, and is judged by it. Of one that was judged
+//! in the round, two reports may have met if the other's was not made before the round that was
+//! before this one: the next round looks again. If it was, then the other's name was written when this
+//! round began, and what the task was judged by in it is the newer one.
+//!
+//! # A thread that executes a program
+//!
+//! It takes over the id of its process, and the one that it had is free before the program runs: who
+//! is made then may get it. So what the thread was born with is set aside when it begins (`heirs`), and
+//! is found by its tag when the thread is first judged under its new id.
+
+mod born;
+mod entry;
 
 use kernel::{
     alloc::flags::__GFP_NOWARN,
@@ -39,6 +59,13 @@ use kernel::{
     },
 };
 
+use self::{
+    born::{
+        Born,
+        Heirs, //
+    },
+    entry::Entry, //
+};
 use crate::{
     filter::verdict::{
         self,
@@ -63,86 +90,21 @@ use crate::{
     },
 };
 
-/// What is known of a task id.
-#[derive(Default)]
-struct Entry {
-    /// The mask in the lower half, the tag of its task in the upper one.
-    verdict: Verdict,
-    /// Bits of the trace arrays for which the task was born traced, or excluded.
-    traced: Bits,
-    excluded: Bits,
-    /// The generation of the filters with which a hook judged the task.
-    decided: Bits,
-}
-
-struct Verdict(Atomic<u64>);
-
-struct Bits(Atomic<u32>);
-
-impl Default for Verdict {
-    fn default() -> Self {
-        Self(Atomic::new(0))
-    }
-}
-
-impl Default for Bits {
-    fn default() -> Self {
-        Self(Atomic::new(0))
-    }
-}
-
-impl Bits {
-    fn clear(&self, mask: u32) {
-        self.0.store(self.0.load(Relaxed) & !mask, Relaxed);
-    }
-}
-
-fn pack(mask: u32, tag: u32) -> u64 {
-    u64::from(tag) << 32 | u64::from(mask)
-}
-
-impl Entry {
-    #[inline]
-    fn mask(&self) -> u32 {
-        self.verdict.0.read_once() as u32
-    }
-
-    /// Whether this is about the task with that tag, and not one that had the id before.
-    fn is_of(&self, tag: u32) -> bool {
-        (self.verdict.0.read_once() >> 32) as u32 == tag
-    }
-
-    fn lineage(&self, slot: u32) -> Lineage {
-        let bit = 1 << slot;
-        Lineage {
-            traced: self.traced.0.load(Relaxed) & bit != 0,
-            excluded: self.excluded.0.load(Relaxed) & bit != 0,
-        }
-    }
-
-    fn forget_lineage(&self, mask: u32, what: Forget) {
-        if what.traced {
-            self.traced.clear(mask);
-        }
-        if what.excluded {
-            self.excluded.clear(mask);
-        }
-    }
-
-    fn clear(&self) {
-        self.verdict.0.store(0, Relaxed);
-        self.forget_lineage(u32::MAX, Forget::ALL);
-        self.decided.0.store(0, Relaxed);
-    }
-}
-
 /// The filters in force.
 struct Rules {
     filters: [Option<Arc<Filter>>; SLOTS as usize],
-    /// Changes with every change of a filter; never 0.
+    /// Changes with every change of a filter and every round of the worker's; never 0.
     generation: u32,
+    /// With which generation the worker's last round began.
+    round: u32,
     /// A scan goes on.
     scanning: bool,
+    heirs: Heirs,
+}
+
+/// Whether `generation` is `first` or came after it; 0 is none.
+fn is_since(generation: u32, first: u32) -> bool {
+    generation != 0 && generation.wrapping_sub(first) as i32 >= 0
 }
 
 impl Rules {
@@ -150,6 +112,17 @@ impl Rules {
     fn filters(&self) -> impl Iterator<Item = (u32, &Filter)> {
         let slots = self.filters.iter().zip(0u32..);
         slots.filter_map(|(filter, slot)| Some((slot, &**filter.as_ref()?)))
+    }
+
+    /// Whether names matter to any of them.
+    fn need_comm(&self) -> bool {
+        self.filters().any(|(_, filter)| filter.needs_comm())
+    }
+
+    /// Begins a generation.
+    fn begin(&mut self) -> u32 {
+        self.generation = self.generation.wrapping_add(1).max(1);
+        self.generation
     }
 }
 
@@ -188,7 +161,8 @@ pub(crate) struct Watch {
     idle: KVec<Atomic<u32>>,
     #[pin]
     rules: SpinLock<Rules>,
-    /// Verdicts that could not be kept for want of memory, or not be told to a CPU at once.
+    /// Verdicts that could not be kept for want of memory, or not be told to a CPU at once; and what threads were
+    /// born with that had to make room in `heirs`.
     lost: Atomic<u64>,
 }
 
@@ -209,7 +183,9 @@ impl Watch {
                 rules <- new_spinlock!(Rules {
                     filters: [const { None }; SLOTS as usize],
                     generation: 1,
+                    round: 1,
                     scanning: false,
+                    heirs: Heirs::default(),
                 }),
                 lost: Atomic::new(0),
             }),
@@ -237,16 +213,17 @@ impl Watch {
         let bit = 1 << slot;
         let by_name = filter.as_ref().is_some_and(|filter| filter.needs_comm());
         let judge = filter.clone();
-        let replaced = {
+        let (replaced, since) = {
             let mut rules = self.rules.lock();
-            rules.generation = rules.generation.wrapping_add(1).max(1);
+            let since = rules.begin();
             rules.scanning = true;
             if forget != Forget::default() {
-                self.tasks
-                    .for_each(|entry| entry.forget_lineage(bit, forget));
+                self.tasks.for_each(|entry| entry.forget_born(bit, forget));
+                rules.heirs.forget(bit, forget);
             }
             let place = rules.filters.get_mut(slot as usize);
-            place.and_then(|place| core::mem::replace(place, filter))
+            let replaced = place.and_then(|place| core::mem::replace(place, filter));
+            (replaced, since)
         };
         drop(replaced);
         if by_name {
@@ -254,40 +231,48 @@ impl Watch {
         }
         match judge {
             Some(filter) => {
-                task::for_each(|task| self.judge_one(slot, &filter, task));
+                let mut doubted = false;
+                task::for_each(|task| doubted |= self.judge_one(slot, &filter, since, task));
                 self.judge_idle(slot, &filter);
+                if doubted {
+                    task::settle_later();
+                }
             }
             None => self.forget(bit),
         }
         self.rules.lock().scanning = false;
     }
 
-    /// Judges a task by one filter that has changed.
-    fn judge_one(&self, slot: u32, filter: &Filter, task: Task<'_>) {
-        let rules = self.rules.lock();
+    /// Judges a task by one filter that has changed with generation `since`. Whether its verdict is in doubt.
+    fn judge_one(&self, slot: u32, filter: &Filter, since: u32, task: Task<'_>) -> bool {
+        let mut rules = self.rules.lock();
         // Its id may have come to another task, whose verdict this would overwrite. If that comes later, `new_task()`
         // waits for the lock.
         if task.is_released() {
-            return;
+            return false;
         }
         let subject = Subject::new(task, task.comm());
-        let entry = self.tasks.get(subject.pid as u32);
         let mut before = 0;
-        let mut lineage = Lineage::default();
-        if let Some(entry) = entry.filter(|entry| entry.is_of(subject.tag)) {
-            if entry.decided.0.load(Relaxed) == rules.generation {
-                return;
+        if let Some(entry) = self.entry(&subject) {
+            if is_since(entry.decided.get(), since) {
+                // By a name that one may replace which was reported before the filter changed.
+                let doubted = filter.needs_comm();
+                if doubted {
+                    entry.doubted.set(rules.generation);
+                }
+                return doubted;
             }
             before = entry.mask();
-            lineage = entry.lineage(slot);
         }
+        let lineage = self.born(&rules, &subject).lineage(slot);
         let bit = 1 << slot;
         let mask = if filter.judge(&subject.as_task(), lineage) {
             before | bit
         } else {
             before & !bit
         };
-        self.store(&subject, mask, false);
+        self.store(&mut rules, &subject, mask, false);
+        false
     }
 
     fn judge_idle(&self, slot: u32, filter: &Filter) {
@@ -307,35 +292,50 @@ impl Watch {
     fn forget(&self, bit: u32) {
         self.tasks.for_each(|entry| {
             let _rules = self.rules.lock();
-            let before = entry.verdict.0.load(Relaxed);
-            // A task that is being freed at the same time has its entry cleared, which is as good.
-            let _ = entry
-                .verdict
-                .0
-                .cmpxchg(before, before & !u64::from(bit), Relaxed);
+            entry.lift(bit);
         });
         for mask in &self.idle {
             mask.store(mask.load(Relaxed) & !bit, Relaxed);
         }
     }
 
-    /// Judges a task by all filters. `rules` must be held, as its argument shows.
-    fn judge(&self, rules: &Rules, subject: &Subject) -> u32 {
+    /// What is known of a task, if anything.
+    fn entry(&self, subject: &Subject) -> Option<&Entry> {
         let entry = self.tasks.get(subject.pid as u32);
-        let entry = entry.filter(|entry| entry.is_of(subject.tag));
+        entry.filter(|entry| entry.is_of(subject.tag))
+    }
+
+    /// What a task was born with. `rules` must be held, as its argument shows.
+    fn born(&self, rules: &Rules, subject: &Subject) -> Born {
+        let entry = self.entry(subject).map(Entry::born);
+        entry
+            .or_else(|| rules.heirs.get(subject.tag))
+            .unwrap_or_default()
+    }
+
+    /// Judges a task by all filters. `rules` must be held.
+    fn judge(&self, rules: &Rules, subject: &Subject) -> u32 {
+        let born = self.born(rules, subject);
         rules.filters().fold(0, |mask, (slot, filter)| {
-            let lineage = entry.map_or(Lineage::default(), |entry| entry.lineage(slot));
-            let traced = filter.judge(&subject.as_task(), lineage);
+            let traced = filter.judge(&subject.as_task(), born.lineage(slot));
             mask | u32::from(traced) << slot
         })
     }
 
     /// Keeps a verdict. `rules` must be held. `must_exist` makes an entry even for a verdict of 0.
-    fn store(&self, subject: &Subject, mask: u32, must_exist: bool) -> Option<&Entry> {
+    fn store(
+        &self,
+        rules: &mut Rules,
+        subject: &Subject,
+        mask: u32,
+        must_exist: bool,
+    ) -> Option<&Entry> {
         let id = subject.pid as u32;
         let entry = match self.tasks.get(id) {
             Some(entry) => entry,
-            None if mask == 0 && !must_exist => return None,
+            None if mask == 0 && !must_exist && rules.heirs.get(subject.tag).is_none() => {
+                return None;
+            }
             None => match self.tasks.get_or_insert(id, GFP_ATOMIC | __GFP_NOWARN) {
                 Ok(entry) => entry,
                 Err(_) => {
@@ -346,10 +346,50 @@ impl Watch {
         };
         if !entry.is_of(subject.tag) {
             entry.clear();
+            if let Some(born) = rules.heirs.take(subject.tag) {
+                entry.set_born(born);
+            }
         }
-        entry.verdict.0.store(pack(mask, subject.tag), Relaxed);
+        entry.set_verdict(mask, subject.tag);
         Some(entry)
     }
+
+    /// One task of a round that began after the one that began with generation `last`. What its verdict was and is,
+    /// and whether the next round has to look again.
+    fn settle_one(&self, task: Task<'_>, last: u32) -> Settled {
+        let mut rules = self.rules.lock();
+        let mut settled = Settled::default();
+        if task.is_released() {
+            return settled;
+        }
+        let subject = Subject::new(task, task.comm());
+        let Some(entry) = self.entry(&subject) else {
+            return settled;
+        };
+        let doubted = entry.doubted.get();
+        if doubted == 0 {
+            return settled;
+        }
+        if !is_since(entry.decided.get(), rules.round) {
+            let mask = self.judge(&rules, &subject);
+            settled.changed = mask != entry.mask();
+            self.store(&mut rules, &subject, mask, true);
+        } else if is_since(doubted, last) {
+            settled.left = true;
+            return settled;
+        }
+        entry.doubted.set(0);
+        settled
+    }
+}
+
+/// What became of doubts.
+#[derive(Default)]
+struct Settled {
+    /// A verdict was wrong.
+    changed: bool,
+    /// Some are left.
+    left: bool,
 }
 
 impl TaskHooks for Watch {
@@ -366,44 +406,64 @@ impl TaskHooks for Watch {
         if child.pid() == 0 {
             return;
         }
-        let rules = self.rules.lock();
+        let mut rules = self.rules.lock();
         let parent = Subject::new(parent, parent.comm());
         let subject = Subject::new(child, child.comm());
-        let of_parent = self.tasks.get(parent.pid as u32);
-        let of_parent = of_parent.filter(|entry| entry.is_of(parent.tag));
-        let (mut traced, mut excluded, mut mask) = (0u32, 0u32, 0u32);
+        // That of a thread which had its tag, and was killed.
+        rules.heirs.take(subject.tag);
+        let of_parent = self.born(&rules, &parent);
+        let (mut born, mut mask) = (Born::default(), 0u32);
         for (slot, filter) in rules.filters() {
-            let lineage = of_parent.map_or(Lineage::default(), |entry| entry.lineage(slot));
-            let born = filter.child(&parent.as_task(), lineage);
-            let verdict = filter.judge(&subject.as_task(), born);
-            traced |= u32::from(born.traced) << slot;
-            excluded |= u32::from(born.excluded) << slot;
-            mask |= u32::from(verdict) << slot;
+            let lineage = filter.child(&parent.as_task(), of_parent.lineage(slot));
+            born.add(slot, lineage);
+            mask |= u32::from(filter.judge(&subject.as_task(), lineage)) << slot;
         }
         // Always, if there is an entry: it may be that of a task which had the id before.
-        if let Some(entry) = self.store(&subject, mask, traced | excluded != 0) {
-            entry.traced.0.store(traced, Relaxed);
-            entry.excluded.0.store(excluded, Relaxed);
-            entry.decided.0.store(0, Relaxed);
+        if let Some(entry) = self.store(&mut rules, &subject, mask, !born.is_empty()) {
+            entry.set_born(born);
+            entry.decided.set(0);
+            entry.doubted.set(0);
         }
     }
 
     fn renamed(&self, task: Task<'_>, comm: Comm) {
         let subject = Subject::new(task, comm);
-        {
-            let rules = self.rules.lock();
+        let by_itself = task.is_current();
+        let doubted = {
+            let mut rules = self.rules.lock();
             // As in `judge_one()`, where somebody else renames it.
             if task.is_released() {
                 return;
             }
+            let doubted = !by_itself && rules.need_comm();
             let mask = self.judge(&rules, &subject);
-            if let Some(entry) = self.store(&subject, mask, rules.scanning) {
-                entry.decided.0.store(rules.generation, Relaxed);
+            let must_exist = rules.scanning || doubted;
+            if let Some(entry) = self.store(&mut rules, &subject, mask, must_exist) {
+                entry.decided.set(rules.generation);
+                if doubted {
+                    entry.doubted.set(rules.generation);
+                }
             }
+            doubted
+        };
+        if doubted {
+            task::settle_later();
         }
-        if task.is_current() {
+        if by_itself {
             gate::refresh_current();
         } else if !gate::refresh_others() {
+            self.lost.add(1, Relaxed);
+        }
+    }
+
+    fn prepare_exec(&self, task: Task<'_>) {
+        let subject = Subject::new(task, task.comm());
+        if subject.pid == subject.tgid {
+            return;
+        }
+        let mut rules = self.rules.lock();
+        let born = self.born(&rules, &subject);
+        if !born.is_empty() && !rules.heirs.put(subject.tag, born) {
             self.lost.add(1, Relaxed);
         }
     }
@@ -411,31 +471,43 @@ impl TaskHooks for Watch {
     fn executed(&self, task: Task<'_>, old_pid: i32) {
         let subject = Subject::new(task, task.comm());
         {
-            let rules = self.rules.lock();
+            let mut rules = self.rules.lock();
             let old = self.tasks.get(old_pid as u32);
             let old = old.filter(|entry| old_pid != subject.pid && entry.is_of(subject.tag));
             if let Some(old) = old {
-                let (traced, excluded) = (old.traced.0.load(Relaxed), old.excluded.0.load(Relaxed));
                 old.clear();
-                if let Some(entry) = self.store(&subject, 0, traced | excluded != 0) {
-                    entry.traced.0.store(traced, Relaxed);
-                    entry.excluded.0.store(excluded, Relaxed);
-                }
             }
             let mask = self.judge(&rules, &subject);
-            self.store(&subject, mask, false);
+            self.store(&mut rules, &subject, mask, false);
         }
         gate::refresh_current();
     }
 
     fn freed(&self, task: Task<'_>) {
-        let Some(entry) = self.tasks.get(task.pid() as u32) else {
-            return;
+        if let Some(entry) = self.tasks.get(task.pid() as u32) {
+            entry.free(task.tag());
+        }
+    }
+
+    fn settle(&self) {
+        let last = {
+            let mut rules = self.rules.lock();
+            let last = rules.round;
+            rules.round = rules.begin();
+            last
         };
-        let before = entry.verdict.0.load(Relaxed);
-        // Not if the id has a new owner, even if it becomes so just now.
-        if entry.is_of(task.tag()) {
-            let _ = entry.verdict.0.cmpxchg(before, 0, Relaxed);
+        task::synchronize_tasks();
+        let mut all = Settled::default();
+        task::for_each(|task| {
+            let settled = self.settle_one(task, last);
+            all.changed |= settled.changed;
+            all.left |= settled.left;
+        });
+        if all.changed {
+            gate::refresh();
+        }
+        if all.left {
+            task::settle_later();
         }
     }
 }

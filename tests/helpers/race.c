@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Usage: race itself NUMBER
+ *        race other NUMBER
+ *        race id ID
+ *
+ * itself, other: that many threads, each of which takes the name hit-N while another
+ * thread gives it the name miss-N. One of the two renames takes long (slowname.c): that
+ * by the thread itself, or that by the other one, which begins first. Says how often it
+ * ended last, when all have their names for good, and stays until it is killed.
+ * id: makes a child with that id in the moment in which the id is free, which calls
+ * sched_get_priority_max(2) once. Says "waiting" before, and then how often it tried.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Sooner than a slow rename is over. */
+#define BETWEEN_US 5000
+
+/* Of the thread whose turn it is: 0 it is not there yet, 1 it is, 2 go, 3 it has its name. */
+static atomic_int turn;
+static atomic_int comm_fd;
+static int is_late;
+static struct timespec done;
+
+/* Two that race need a CPU each. */
+static void stay_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		perror("sched_setaffinity");
+}
+
+static void *take_name(void *arg)
+{
+	char name[16], path[64];
+
+	stay_on(1);
+	snprintf(name, sizeof(name), "hit-%lu", (unsigned long)arg);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", gettid());
+	atomic_store(&comm_fd, open(path, O_WRONLY | O_CLOEXEC));
+	atomic_store(&turn, 1);
+	while (atomic_load(&turn) != 2)
+		sched_yield();
+	if (is_late)
+		usleep(BETWEEN_US);
+	prctl(PR_SET_NAME, name);
+	clock_gettime(CLOCK_MONOTONIC, &done);
+	atomic_store(&turn, 3);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static int is_before(const struct timespec *one, const struct timespec *other)
+{
+	if (one->tv_sec != other->tv_sec)
+		return one->tv_sec < other->tv_sec;
+	return one->tv_nsec < other->tv_nsec;
+}
+
+static int names(unsigned long number, int late)
+{
+	unsigned long i, raced = 0;
+	pthread_attr_t small;
+
+	is_late = late;
+	stay_on(0);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 64 << 10);
+	for (i = 0; i < number; i++) {
+		struct timespec written;
+		char name[16];
+		pthread_t thread;
+		int fd, len;
+
+		atomic_store(&turn, 0);
+		if (pthread_create(&thread, &small, take_name, (void *)i)) {
+			perror("pthread_create");
+			return 1;
+		}
+		while (atomic_load(&turn) != 1)
+			sched_yield();
+		fd = atomic_load(&comm_fd);
+		len = snprintf(name, sizeof(name), "miss-%lu", i);
+		atomic_store(&turn, 2);
+		if (!late)
+			usleep(BETWEEN_US);
+		if (write(fd, name, len) != len) {
+			perror("comm");
+			return 1;
+		}
+		clock_gettime(CLOCK_MONOTONIC, &written);
+		while (atomic_load(&turn) != 3)
+			sched_yield();
+		close(fd);
+		/* The one that began last was done first. */
+		raced += is_before(&done, &written) == late;
+	}
+	printf("%lu\n", raced);
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
+static int take_id(pid_t id)
+{
+	struct clone_args args = {
+		.exit_signal = SIGCHLD,
+		.set_tid = (uintptr_t)&id,
+		.set_tid_size = 1,
+	};
+	unsigned long tries = 0;
+	pid_t pid;
+
+	puts("waiting");
+	fflush(stdout);
+	do {
+		tries++;
+		pid = syscall(SYS_clone3, &args, sizeof(args));
+	} while (pid < 0 && errno == EEXIST);
+	if (pid < 0) {
+		perror("clone3");
+		return 1;
+	}
+	if (!pid) {
+		syscall(SYS_sched_get_priority_max, SCHED_OTHER);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	printf("%lu\n", tries);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long number = argc == 3 ? strtoul(argv[2], NULL, 0) : 0;
+
+	if (!number)
+		return 2;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!strcmp(argv[1], "id"))
+		return take_id(number);
+	return names(number, !strcmp(argv[1], "other"));
+}

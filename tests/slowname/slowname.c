@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A module for tests: some renames take long from where tracers hear of them to where the name is written.
+ *
+ *   slow  what the new names of those begin with
+ */
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+
+static char *slow = "slow";
+module_param(slow, charp, 0444);
+
+#define SLOW_MS 50
+
+static void take_time(void *data, struct task_struct *task, const char *comm)
+{
+	if (strstarts(comm, slow))
+		mdelay(SLOW_MS);
+}
+
+static struct tracepoint *rename_tp;
+
+static void find_rename(struct tracepoint *tp, void *unused)
+{
+	if (!strcmp(tp->name, "task_rename"))
+		rename_tp = tp;
+}
+
+/* After the probes that there are already. */
+static int __init slowname_init(void)
+{
+	for_each_kernel_tracepoint(find_rename, NULL);
+	if (!rename_tp)
+		return -ENOENT;
+	return tracepoint_probe_register(rename_tp, take_time, NULL);
+}
+
+static void __exit slowname_exit(void)
+{
+	tracepoint_probe_unregister(rename_tp, take_time, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+module_init(slowname_init);
+module_exit(slowname_exit);
+MODULE_DESCRIPTION("Makes some renames of tasks slow, for tests");
+MODULE_LICENSE("GPL");
