@@ -2,12 +2,16 @@
 /*
  * Usage: race itself NUMBER
  *        race other NUMBER
+ *        race filter 1
  *        race id ID
  *
  * itself, other: that many threads, each of which takes the name hit-N while another
  * thread gives it the name miss-N. One of the two renames takes long (slowname.c): that
  * by the thread itself, or that by the other one, which begins first. Says how often it
  * ended last, when all have their names for good, and stays until it is killed.
+ * filter: as other, but names are not filtered by before that rename has begun: after
+ * that, and before the thread's own one, hit-* is written to ferrotrace/set_comm, which
+ * is not done before the other one's rename is.
  * id: makes a child with that id in the moment in which the id is free, which calls
  * sched_get_priority_max(2) once. Says "waiting" before, and then how often it tried.
  */
@@ -19,6 +23,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +40,12 @@
 /* Of the thread whose turn it is: 0 it is not there yet, 1 it is, 2 go, 3 it has its name. */
 static atomic_int turn;
 static atomic_int comm_fd;
-static int is_late;
-static struct timespec done;
+/* The other one's rename begins first. */
+static bool is_late;
+/* Puts the filter into force in between, if it is to be one. */
+static int filter_fd = -1;
+static atomic_bool is_filtering;
+static struct timespec done, filtered;
 
 /* Two that race need a CPU each. */
 static void stay_on(int cpu)
@@ -62,11 +71,31 @@ static void *take_name(void *arg)
 		sched_yield();
 	if (is_late)
 		usleep(BETWEEN_US);
+	while (filter_fd >= 0 && !atomic_load(&is_filtering))
+		sched_yield();
+	if (filter_fd >= 0)
+		usleep(BETWEEN_US);
 	prctl(PR_SET_NAME, name);
 	clock_gettime(CLOCK_MONOTONIC, &done);
 	atomic_store(&turn, 3);
 	for (;;)
 		pause();
+	return NULL;
+}
+
+static void *put_filter(void *arg)
+{
+	const char *list = arg;
+	ssize_t len = strlen(list);
+
+	stay_on(1);
+	while (atomic_load(&turn) != 2)
+		sched_yield();
+	usleep(BETWEEN_US);
+	atomic_store(&is_filtering, true);
+	if (write(filter_fd, list, len) != len)
+		perror("set_comm");
+	clock_gettime(CLOCK_MONOTONIC, &filtered);
 	return NULL;
 }
 
@@ -77,22 +106,26 @@ static int is_before(const struct timespec *one, const struct timespec *other)
 	return one->tv_nsec < other->tv_nsec;
 }
 
-static int names(unsigned long number, int late)
+static int names(unsigned long number)
 {
 	unsigned long i, raced = 0;
 	pthread_attr_t small;
 
-	is_late = late;
 	stay_on(0);
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 64 << 10);
 	for (i = 0; i < number; i++) {
 		struct timespec written;
 		char name[16];
-		pthread_t thread;
+		pthread_t thread, filter;
+		bool in_time = true;
 		int fd, len;
 
 		atomic_store(&turn, 0);
+		if (filter_fd >= 0 && pthread_create(&filter, &small, put_filter, "hit-*\n")) {
+			perror("pthread_create");
+			return 1;
+		}
 		if (pthread_create(&thread, &small, take_name, (void *)i)) {
 			perror("pthread_create");
 			return 1;
@@ -102,7 +135,7 @@ static int names(unsigned long number, int late)
 		fd = atomic_load(&comm_fd);
 		len = snprintf(name, sizeof(name), "miss-%lu", i);
 		atomic_store(&turn, 2);
-		if (!late)
+		if (!is_late)
 			usleep(BETWEEN_US);
 		if (write(fd, name, len) != len) {
 			perror("comm");
@@ -112,8 +145,12 @@ static int names(unsigned long number, int late)
 		while (atomic_load(&turn) != 3)
 			sched_yield();
 		close(fd);
+		if (filter_fd >= 0) {
+			pthread_join(filter, NULL);
+			in_time = is_before(&written, &filtered);
+		}
 		/* The one that began last was done first. */
-		raced += is_before(&done, &written) == late;
+		raced += in_time && is_before(&done, &written) == is_late;
 	}
 	printf("%lu\n", raced);
 	fflush(stdout);
@@ -159,5 +196,15 @@ int main(int argc, char **argv)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!strcmp(argv[1], "id"))
 		return take_id(number);
-	return names(number, !strcmp(argv[1], "other"));
+	is_late = strcmp(argv[1], "itself");
+	if (!strcmp(argv[1], "filter")) {
+		if (number != 1)
+			return 2;
+		filter_fd = open("ferrotrace/set_comm", O_WRONLY | O_APPEND);
+		if (filter_fd < 0) {
+			perror("set_comm");
+			return 1;
+		}
+	}
+	return names(number);
 }
