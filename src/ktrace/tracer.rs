@@ -269,12 +269,12 @@ impl<T: Tracer> Registration<T> {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; the tracer is then not available there, or has no options there.
+    /// `ENOMEM`; the tracer is then not available there, or lacks options there. The next time makes up for it.
     pub fn adopt(&self, tr: &TraceArray, lock: &TypesLock) -> Result {
-        if array_options::find(tr, self.tracer_ptr(), lock).is_some() {
-            return Ok(());
+        if array_options::find(tr, self.tracer_ptr(), lock).is_none() {
+            self.add_options(tr, lock)?;
         }
-        self.add_options(tr, lock)
+        self.make_option_files(tr, lock)
     }
 
     fn tracer_ptr(&self) -> *mut abi::tracer {
@@ -297,8 +297,7 @@ impl<T: Tracer> Registration<T> {
         }
     }
 
-    /// Makes the flags, and the files below `options/`, in the form that the kernel gives them, but with
-    /// operations that hold this module while a file is open.
+    /// Makes the flags, and what files below `options/` belong to, in the form that the kernel gives them.
     fn add_options(&self, tr: &TraceArray, lock: &TypesLock) -> Result {
         // What the kernel made for an instance that found the tracer without options.
         self.drop_option_files(tr, lock);
@@ -332,19 +331,35 @@ impl<T: Tracer> Registration<T> {
             unsafe { bindings::kfree(files.cast()) };
             return Err(error);
         }
-        for (i, name) in T::OPTIONS.iter().enumerate() {
-            // SAFETY: The trace array is alive, and the lock guards its files, of which there are so many.
-            unsafe {
-                let file = files.add(i);
-                let dentry = Dentry::file(
-                    name,
-                    MODE_WRITE,
-                    (*tr.as_ptr()).options.cast(),
-                    file.cast(),
-                    &*self.option_fops,
-                )?;
-                // The folder has the reference that matters; that of `dentry` ends here.
-                (*file).entry = dentry.as_ptr().cast();
+        Ok(())
+    }
+
+    /// Makes the files that there are not yet, in their order, with operations that hold this module while a file is open.
+    fn make_option_files(&self, tr: &TraceArray, _: &TypesLock) -> Result {
+        let raw = tr.as_ptr();
+        // SAFETY: The trace array is alive, and the lock guards its table of options, where what belongs to this tracer
+        // is of `add_options()`: so many files.
+        unsafe {
+            for at in 0..(*raw).nr_topts.max(0) as usize {
+                let place = (*raw).topts.add(at);
+                if (*place).tracer != self.tracer_ptr() {
+                    continue;
+                }
+                for (i, name) in T::OPTIONS.iter().enumerate() {
+                    let file = (*place).topts.add(i);
+                    if !(*file).entry.is_null() {
+                        continue;
+                    }
+                    let dentry = Dentry::file(
+                        name,
+                        MODE_WRITE,
+                        (*raw).options.cast(),
+                        file.cast(),
+                        &*self.option_fops,
+                    )?;
+                    // The folder has the reference that matters; that of `dentry` ends here.
+                    (*file).entry = dentry.as_ptr().cast();
+                }
             }
         }
         Ok(())

@@ -42,7 +42,7 @@ pub(in crate::ktrace) fn current(tr: &TraceArray) -> u32 {
     }
 }
 
-/// The flags of `tracer` in `tr`, if it has some there.
+/// The flags of `tracer` in `tr`, if it has some there, and files that belong to them.
 pub(in crate::ktrace) fn find(
     tr: &TraceArray,
     tracer: *mut abi::tracer,
@@ -51,11 +51,21 @@ pub(in crate::ktrace) fn find(
     let entry = entry(tr, tracer, lock)?;
     // SAFETY: An element of the trace array's list, which the lock guards.
     let flags = unsafe { (*entry).flags };
-    (!flags.is_null()).then_some(flags)
+    (!flags.is_null() && is_published(tr, tracer, lock)).then_some(flags)
 }
 
-/// Gives `tracer` such flags in `tr`, and makes it available there. The kernel frees them with the trace array. May
-/// sleep.
+/// Whether the table of option files of `tr` has a place for `tracer`.
+fn is_published(tr: &TraceArray, tracer: *mut abi::tracer, _: &TypesLock) -> bool {
+    let raw = tr.as_ptr();
+    // SAFETY: The trace array is alive, and the lock guards its table, which has so many places.
+    unsafe {
+        let len = (*raw).nr_topts.max(0) as usize;
+        (0..len).any(|at| (*(*raw).topts.add(at)).tracer == tracer)
+    }
+}
+
+/// Gives `tracer` such flags in `tr`, unless it has some, and makes it available there. The kernel frees them with the
+/// trace array. May sleep.
 ///
 /// # Errors
 ///
@@ -75,6 +85,12 @@ pub(in crate::ktrace) unsafe fn provide(
         Some(entry) => entry,
         None => add_entry(tr, tracer, lock)?,
     };
+    // What was not published for want of memory. Somebody may have made this the current tracer since.
+    // SAFETY: An element of the trace array's list, which the lock guards.
+    let before = unsafe { (*entry).flags };
+    if !before.is_null() {
+        return Ok(before);
+    }
     // SAFETY: No preconditions; may sleep. The kernel frees it by `kfree()` with the entry.
     let flags = unsafe { ktrace_zalloc(size_of::<abi::tracer_flags>()) };
     let flags: *mut abi::tracer_flags = flags.cast();
