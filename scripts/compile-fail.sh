@@ -15,7 +15,7 @@ out=$top/build/$kernel-$arch
 work=$out/compile-fail
 
 words=$(sed -n -e '1s/^savedcmd_[^ ]* := //p' "$out/tests/module/.main.o.cmd" | cut -d';' -f1 |
-	sed -e 's/ --emit=[^ ]*//g' -e 's/ --out-dir [^ ]*//' -e 's/ [^ ]*\/main\.rs//')
+	sed -e 's/ --emit=[^ ]*//g' -e 's/ --out-dir [^ ]*//' -e 's/ --crate-name [^ ]*//' -e 's/ [^ ]*\/main\.rs//')
 mkdir -p "$work"
 passed=0 failed=0
 for file in "$top"/tests/compile-fail/*.rs; do
