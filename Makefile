@@ -6,7 +6,7 @@
 # CMD reaches the guest as it was typed: without this, make would expand every $ in it.
 override CMD := $(value CMD)
 export CMD
-export ARCH KERNEL KDIR PLUGINS EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON RETRY BRIEF DEADLINE SEED MINUTES
+export ARCH KERNEL KDIR PLUGINS EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON RETRY BRIEF DEADLINE SEED MINUTES ROUNDS ONLY ROWS
 
 MAKEFLAGS += --no-print-directory
 
@@ -84,8 +84,9 @@ help:
 #:                     both times; how it failed is shown
 #: make test BRIEF=1   in half the time: a tenth of the rounds that wait for a rare fault, and on one
 #:                     architecture what takes many minutes (ci/run has both)
-#: make test-all       all tests on all kernels, one after the other (many hours); the table of what
-#:                     came of it is build/test-all.md
+#: make test-all       all tests on all kernels, one after the other (many hours; what has passed on the
+#:                     same code is not run again); the table of what came of it is build/test-all.md;
+#:                     ROWS='lts soak-memory': only these of its rows
 #: make host-test      the tests that need no kernel
 #: make bench          count the instructions that tracing adds, beside the kernel's own tracers, and
 #:                     measure the time; JSON=file writes the same as JSON

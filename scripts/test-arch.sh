@@ -36,7 +36,7 @@ for boot in ${T:-clients lockdown oops}; do
 	clients | lockdown | oops) part env CASES="$boot" "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
 	soak) part env CASES=soak TIMEOUT=$((${MINUTES:-30} * 120 + 1200)) "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
 	rounds) part env CASES=rounds SMP=4 TIMEOUT=$((${ROUNDS:-1000} * 10 + 1200)) "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
-	upstream) part env CASES=upstream TIMEOUT=10800 "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
+	upstream) part env CASES=upstream TIMEOUT=14400 "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
 	esac
 done
 close_parts
