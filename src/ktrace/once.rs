@@ -56,43 +56,39 @@ pub trait AddHere {
     fn add_here(&self, value: Self::Value);
 }
 
-macro_rules! impl_add_here {
-    ($($type:ty, $x86:literal, $arm64:literal;)*) => {$(
-        impl AddHere for Atomic<$type> {
-            type Value = $type;
+impl AddHere for Atomic<u64> {
+    type Value = u64;
 
-            #[inline(always)]
-            fn add_here(&self, value: $type) {
-                // An interrupt comes before the one instruction or after it; on arm64 it makes the store
-                // fail, which is then tried again.
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: `as_ptr()` is valid and aligned as long as the reference, and what is in an
-                // atomic may be written through a shared one.
-                unsafe {
-                    asm!($x86, place = in(reg) self.as_ptr(), value = in(reg) value, options(nostack))
-                };
-                #[cfg(target_arch = "aarch64")]
-                // SAFETY: As above.
-                unsafe {
-                    asm!(
-                        "2:",
-                        concat!("ldxr {sum:", $arm64, "}, [{place}]"),
-                        concat!("add {sum:", $arm64, "}, {sum:", $arm64, "}, {value:", $arm64, "}"),
-                        concat!("stxr {failed:w}, {sum:", $arm64, "}, [{place}]"),
-                        "cbnz {failed:w}, 2b",
-                        place = in(reg) self.as_ptr(),
-                        value = in(reg) value,
-                        sum = out(reg) _,
-                        failed = out(reg) _,
-                        options(nostack, preserves_flags),
-                    )
-                };
-            }
-        }
-    )*};
-}
-
-impl_add_here! {
-    u32, "add dword ptr [{place}], {value:e}", "w";
-    u64, "add qword ptr [{place}], {value}", "x";
+    #[inline(always)]
+    fn add_here(&self, value: u64) {
+        // An interrupt comes before the one instruction or after it; on arm64 it makes the store
+        // fail, which is then tried again.
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: `as_ptr()` is valid and aligned as long as the reference, and what is in an
+        // atomic may be written through a shared one.
+        unsafe {
+            asm!(
+                "add qword ptr [{place}], {value}",
+                place = in(reg) self.as_ptr(),
+                value = in(reg) value,
+                options(nostack),
+            )
+        };
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: As above.
+        unsafe {
+            asm!(
+                "2:",
+                "ldxr {sum}, [{place}]",
+                "add {sum}, {sum}, {value}",
+                "stxr {failed:w}, {sum}, [{place}]",
+                "cbnz {failed:w}, 2b",
+                place = in(reg) self.as_ptr(),
+                value = in(reg) value,
+                sum = out(reg) _,
+                failed = out(reg) _,
+                options(nostack, preserves_flags),
+            )
+        };
+    }
 }

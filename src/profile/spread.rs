@@ -52,7 +52,7 @@ pub(crate) struct Spread {
     /// One's complement, so that zero is more than everything.
     min_ns: Atomic<u64>,
     max_ns: Atomic<u64>,
-    buckets: [Atomic<u32>; BUCKETS],
+    buckets: [Atomic<u64>; BUCKETS],
 }
 
 impl Default for Spread {
@@ -120,7 +120,7 @@ pub(crate) struct Merged {
     pub(crate) sum_ns: u64,
     min_ns: u64,
     pub(crate) max_ns: u64,
-    buckets: [u32; BUCKETS],
+    buckets: [u64; BUCKETS],
 }
 
 impl Default for Merged {
@@ -143,7 +143,7 @@ impl Merged {
         self.min_ns = self.min_ns.max(other.min_ns.load(Relaxed));
         self.max_ns = self.max_ns.max(other.max_ns.load(Relaxed));
         for (to, from) in self.buckets.iter_mut().zip(&other.buckets) {
-            *to = to.saturating_add(from.load(Relaxed));
+            *to = to.wrapping_add(from.load(Relaxed));
         }
     }
 
@@ -157,13 +157,18 @@ impl Merged {
 
     /// The time that so many in a thousand do not exceed.
     pub(crate) fn quantile_ns(&self, per_mille: u32) -> u64 {
-        let all: u64 = self.buckets.iter().map(|n| u64::from(*n)).sum();
+        let per_mille = u64::from(per_mille);
+        let all = self
+            .buckets
+            .iter()
+            .fold(0u64, |all, n| all.wrapping_add(*n));
         // The smallest number of times that are as many as asked for, at least one.
-        // That many buckets of 32 bits leave room for it.
-        let wanted = (all * u64::from(per_mille)).div_ceil(1000).max(1);
+        let wanted = (all / 1000).wrapping_mul(per_mille);
+        let wanted = wanted.wrapping_add((all % 1000).wrapping_mul(per_mille).div_ceil(1000));
+        let wanted = wanted.max(1);
         let mut seen = 0u64;
         for (bucket, n) in self.buckets.iter().enumerate() {
-            seen += u64::from(*n);
+            seen = seen.wrapping_add(*n);
             if seen >= wanted {
                 return middle(bucket).clamp(self.min_ns(), self.max_ns.max(self.min_ns()));
             }

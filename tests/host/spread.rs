@@ -82,3 +82,23 @@ fn nothing_and_enormous_times() {
     merged.merge(&spread);
     assert_eq!((merged.count, merged.min_ns(), merged.max_ns), (0, 0, 0));
 }
+
+#[test]
+fn more_than_32_bits_of_them() {
+    let (short, long) = (Spread::default(), Spread::default());
+    for _ in 0..1_000_000 {
+        short.add(10);
+        long.add(1000);
+    }
+    let mut merged = Merged::default();
+    for n in 0..6000 {
+        merged.merge(&short);
+        if n < 4400 {
+            merged.merge(&long);
+        }
+    }
+    assert_eq!(merged.count, 10_400_000_000);
+    // 57.7 % of them are short.
+    assert_eq!(merged.quantile_ns(550), 10);
+    assert!(merged.quantile_ns(600) > 900);
+}
