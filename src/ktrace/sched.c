@@ -40,10 +40,15 @@ bool ktrace_is_clock(unsigned int index, u64 (*read)(void))
 	return read == (index ? trace_clock_global : trace_clock_local);
 }
 
-/* A sleep state as the kernel's own events report it: one bit, or none. */
+/*
+ * A sleep state as the kernel's own events report it: one bit, or none. But a
+ * task that has told of its end and sleeps once more is asleep: only one that
+ * is never to run again has ended.
+ */
 static unsigned int ktrace_report(unsigned int state, struct task_struct *task)
 {
-	unsigned int index = __task_state_index(state, task->exit_state);
+	unsigned int ended = state & TASK_DEAD ? task->exit_state : 0;
+	unsigned int index = __task_state_index(state, ended);
 
 	return index ? 1U << (index - 1) : 0;
 }
@@ -116,6 +121,19 @@ static void notrace ktrace_on_exec(void *data, struct task_struct *task,
 	preempt_enable_notrace();
 }
 
+/* Before the task's gate changes. */
+static void notrace ktrace_before_exec(void *data, struct task_struct *task,
+				       pid_t old_pid, struct linux_binprm *bprm)
+{
+	ktrace_sched_changes(task);
+}
+
+static void notrace ktrace_before_rename(void *data, struct task_struct *task,
+					 const char *comm)
+{
+	ktrace_sched_changes(task);
+}
+
 static void notrace ktrace_on_rename(void *data, struct task_struct *task,
 				     const char *comm)
 {
@@ -125,13 +143,17 @@ static void notrace ktrace_on_rename(void *data, struct task_struct *task,
 static void notrace ktrace_on_exit(void *data, struct task_struct *task,
 				   bool group_dead)
 {
+	preempt_disable_notrace();
 	ktrace_sched_exit(task, group_dead, local_clock());
+	preempt_enable_notrace();
 }
 
 static struct ktrace_probe ktrace_sched_probes[] = {
 	{ "sched_process_exit", ktrace_on_exit },
 	{ "task_rename", ktrace_on_rename },
+	{ "task_rename", ktrace_before_rename, KTRACE_RANK_BEFORE },
 	{ "sched_process_exec", ktrace_on_exec },
+	{ "sched_process_exec", ktrace_before_exec, KTRACE_RANK_BEFORE },
 	{ "sched_prepare_exec", ktrace_on_prepare_exec },
 	{ "task_newtask", ktrace_on_newtask },
 	{ "sched_migrate_task", ktrace_on_migrate },
@@ -158,25 +180,18 @@ void ktrace_detach_sched_probes(void)
 }
 
 /*
- * What a task seems to do at this moment, while it may go on to do something
- * else: 0 it was never woken, 1 it runs, 2 it waits for a CPU, 3 it is blocked,
- * 4 it is dead.
+ * Whether a task seems to be blocked at this moment, and in which state, while
+ * it may go on to do something else.
  */
-unsigned int ktrace_task_doing(struct task_struct *task, unsigned int *state)
+bool ktrace_task_blocked(struct task_struct *task, unsigned int *state)
 {
 	unsigned int sleeps = READ_ONCE(task->__state);
 
 	*state = ktrace_report(sleeps, task);
-	if (sleeps & TASK_NEW)
-		return 0;
-	if (READ_ONCE(task->on_cpu))
-		return 1;
+	if (sleeps & (TASK_NEW | TASK_DEAD) || READ_ONCE(task->on_cpu))
+		return false;
 	/* A task may be left on its queue for a while after it went to sleep. */
 	if (READ_ONCE(task->on_rq) && !task->se.sched_delayed)
-		return 2;
-	if (sleeps == TASK_WAKING || sleeps == TASK_RUNNING)
-		return 2;
-	if (READ_ONCE(task->exit_state) && (sleeps & TASK_DEAD))
-		return 4;
-	return 3;
+		return false;
+	return sleeps != TASK_WAKING && sleeps != TASK_RUNNING;
 }

@@ -17,6 +17,7 @@ void ktrace_sched_migrate(struct task_struct *task, unsigned int from, unsigned 
 void ktrace_sched_fork(struct task_struct *parent, struct task_struct *child);
 void ktrace_sched_prepare_exec(struct task_struct *task);
 void ktrace_sched_exec(struct task_struct *task, pid_t old_pid, const char *filename);
+void ktrace_sched_changes(struct task_struct *task);
 void ktrace_sched_rename(struct task_struct *task, const char *comm);
 void ktrace_sched_exit(struct task_struct *task, bool group_dead, u64 now);
 
@@ -28,7 +29,7 @@ void ktrace_on_switch(bool preempt, struct task_struct *prev, struct task_struct
 const char *ktrace_find_sched_probes(void);
 int ktrace_attach_sched_probes(void);
 void ktrace_detach_sched_probes(void);
-unsigned int ktrace_task_doing(struct task_struct *task, unsigned int *state);
+bool ktrace_task_blocked(struct task_struct *task, unsigned int *state);
 u64 ktrace_sched_now(void);
 u64 ktrace_read_clock(u64 (*read)(void));
 bool ktrace_is_clock(unsigned int index, u64 (*read)(void));

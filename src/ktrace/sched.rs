@@ -12,7 +12,8 @@
 //! For one task, a switch away from it, a wake-up and a switch to it follow upon each other: the
 //! scheduler makes a task runnable only after it has left its CPU for good (`p->on_cpu`, see
 //! `try_to_wake_up()` in kernel/sched/core.c), and all three come with the lock of a run queue or
-//! of the task held. [`SchedHooks::waking`] alone may come while the task is still leaving.
+//! of the task held, but where a task wakes itself, which is awake. [`SchedHooks::waking`] alone may come
+//! while the task is still leaving.
 
 use core::{
     ffi::CStr,
@@ -65,21 +66,6 @@ pub const RUNNABLE: u32 = 0;
 /// States of a task that will not run again (`EXIT_DEAD`, `EXIT_ZOMBIE`).
 pub const ENDED: u32 = 0x30;
 
-/// What a task is seen to do by somebody who looks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Seen {
-    /// It has never been woken.
-    New,
-    /// It has a CPU.
-    Running,
-    /// It has none and would like one.
-    Waiting,
-    /// It is blocked, in that state.
-    Blocked(u32),
-    /// It has ended.
-    Ended,
-}
-
 /// The scheduler's clock, in ns. Any context.
 #[inline]
 pub fn now_ns() -> u64 {
@@ -96,17 +82,13 @@ pub fn caller_of(task: Task<'_>) -> usize {
     unsafe { ktrace_call___get_wchan(task.as_ptr()) as usize }
 }
 
-/// What `task` does just now, and may have changed to something else already.
-pub fn look(task: Task<'_>) -> Seen {
+/// The state in which `task` is blocked just now, a value of [`STATE_NAMES`], if it is; it may have changed to
+/// something else already.
+pub fn blocked_in(task: Task<'_>) -> Option<u32> {
     let mut state = 0;
     // SAFETY: A live task; only single words of it are read.
-    match unsafe { ktrace_task_doing(task.as_ptr(), &mut state) } {
-        1 => Seen::Running,
-        2 => Seen::Waiting,
-        3 => Seen::Blocked(state),
-        4 => Seen::Ended,
-        _ => Seen::New,
-    }
+    let blocked = unsafe { ktrace_task_blocked(task.as_ptr(), &mut state) };
+    blocked.then_some(state)
 }
 
 /// A task that leaves its CPU.
@@ -182,10 +164,14 @@ pub trait SchedHooks: Send + Sync + Sized + 'static {
     /// It has done so; its id was `old_pid`. Preemption is off.
     fn exec(&self, task: Task<'_>, old_pid: i32, filename: &[u8]);
 
+    /// What [`SchedHooks::exec`] or [`SchedHooks::rename`] tells of `task` is about to be told, and before
+    /// them to [`super::task::TaskHooks`], by which its gate may change.
+    fn changes(&self, task: Task<'_>);
+
     /// `task` will be called `comm` next.
     fn rename(&self, task: Task<'_>, comm: Comm);
 
-    /// `task`, the current one, exits; it is the last of its process if `group_dead`.
+    /// `task`, the current one, exits; it is the last of its process if `group_dead`. Preemption is off.
     fn exit(&self, task: Task<'_>, group_dead: bool, now_ns: u64);
 }
 
@@ -205,7 +191,7 @@ extern "C" {
     fn ktrace_find_sched_probes() -> *const c_char;
     fn ktrace_attach_sched_probes() -> c_int;
     fn ktrace_detach_sched_probes();
-    fn ktrace_task_doing(task: *mut bindings::task_struct, state: *mut u32) -> c_uint;
+    fn ktrace_task_blocked(task: *mut bindings::task_struct, state: *mut u32) -> bool;
     fn ktrace_sched_now() -> u64;
     static mut ktrace_sched_followed: u64;
     fn ktrace_call___get_wchan(task: *mut bindings::task_struct) -> c_ulong;
@@ -450,6 +436,17 @@ macro_rules! bind_sched_hooks {
                             sched::bytes(filename),
                         )
                     }
+                });
+            }
+
+            /// # Safety
+            ///
+            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_sched_changes(task: *mut task_struct) {
+                sched::with_hooks::<$hooks>(|hooks| {
+                    // SAFETY: By the precondition.
+                    unsafe { SchedHooks::changes(hooks, Task::from_raw(task)) }
                 });
             }
 

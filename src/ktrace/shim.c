@@ -596,9 +596,9 @@ static void notrace ktrace_probe_free(void *data, struct task_struct *task)
 
 static struct ktrace_probe ktrace_task_probes[] = {
 	{ "sched_process_free", ktrace_probe_free },
-	{ "sched_process_exec", ktrace_probe_exec },
+	{ "sched_process_exec", ktrace_probe_exec, KTRACE_RANK_GATE },
 	{ "sched_prepare_exec", ktrace_probe_prepare_exec },
-	{ "task_rename", ktrace_probe_rename },
+	{ "task_rename", ktrace_probe_rename, KTRACE_RANK_GATE },
 	{ "task_newtask", ktrace_probe_newtask },
 	{ "sched_switch", ktrace_probe_switch },
 };
@@ -680,7 +680,11 @@ int ktrace_attach_probes(const struct ktrace_probe *probes, unsigned int nr)
 	int ret;
 
 	for (i = 0; i < nr; i++) {
-		ret = tracepoint_probe_register(probes[i].tp, probes[i].func, NULL);
+		if (probes[i].rank)
+			ret = tracepoint_probe_register_prio(probes[i].tp, probes[i].func,
+							     NULL, probes[i].rank);
+		else
+			ret = tracepoint_probe_register(probes[i].tp, probes[i].func, NULL);
 		if (ret) {
 			ktrace_detach_probes(probes, i);
 			return ret;

@@ -17,9 +17,17 @@ struct trace_buffer;
 struct tracepoint;
 
 /* A function that is to be called by a tracepoint of the kernel. */
+/*
+ * Of those on one tracepoint, the higher ranks are called first; the rest, and
+ * everybody else's, come after them, in the order in which they were attached.
+ */
+#define KTRACE_RANK_BEFORE	(TRACEPOINT_DEFAULT_PRIO + 20)
+#define KTRACE_RANK_GATE	(TRACEPOINT_DEFAULT_PRIO + 10)
+
 struct ktrace_probe {
 	const char *name;
 	void *func;
+	int rank;
 	struct tracepoint *tp;
 };
 

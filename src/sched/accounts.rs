@@ -18,8 +18,9 @@
 //! event. Whoever changes that, or a verdict ([`Watch`]), calls [`Accounts::hold`] before, and
 //! [`Accounts::resume`] when every CPU goes by it (the gate's refresh): from then on all that a task does is
 //! seen, which is what [`Current::turn`] relies on. A task that is judged anew when it is renamed or executes a
-//! program tells its account by the same tracepoint, whose probes come in the order in which they were
-//! attached: the verdict is there first.
+//! program may be followed from then on, in the middle of whatever it does: its account is told by the same
+//! tracepoint, before the verdict ([`SchedHooks::changes`]), that nothing is known of it, and after that since
+//! when it is followed.
 
 use kernel::{
     alloc::flags::__GFP_NOWARN,
@@ -63,7 +64,6 @@ use crate::{
             Arriving,
             Leaving,
             SchedHooks,
-            Seen,
             ENDED,
             PREEMPTED,
             RUNNABLE, //
@@ -189,6 +189,10 @@ impl Account {
     fn open(&self, tag: u32, from_ns: u64) {
         self.current.forget(from_ns);
         self.state.set(0);
+        self.caller.set(0);
+        self.waker.set(&Waker::default());
+        self.asleep.set(AWAKE);
+        self.unblocker.set(&Waker::default());
         self.run_ns.set(0);
         self.wait_ns.set(0);
         self.block_ns.set(0);
@@ -199,6 +203,11 @@ impl Account {
     /// Takes over what another account says.
     fn inherit(&self, from: &Self) {
         self.current.inherit(&from.current);
+        self.state.set(from.state.get());
+        self.caller.set(from.caller.get());
+        self.waker.set(&from.waker.get());
+        self.asleep.set(from.asleep.get());
+        self.unblocker.set(&from.unblocker.get());
         self.old_comm.set(from.old_comm.get());
         self.run_ns.set(from.run_ns.get());
         self.wait_ns.set(from.wait_ns.get());
@@ -285,11 +294,17 @@ impl Accounts {
     /// Opens accounts for all tasks that there are. To be called when the probes are in place. May
     /// sleep.
     pub(crate) fn open_all(&self) {
-        task::for_each(|task| match self.place(task) {
-            Some(account) if account.tag.get() != u64::from(task.tag()) => {
-                account.open(task.tag(), 0);
+        task::for_each(|task| {
+            // Its id may have come to another task.
+            if task.is_released() {
+                return;
             }
-            _ => {}
+            match self.place(task) {
+                Some(account) if account.tag.get() != u64::from(task.tag()) => {
+                    account.open(task.tag(), 0);
+                }
+                _ => {}
+            }
         });
     }
 
@@ -387,6 +402,7 @@ impl Accounts {
     }
 
     /// A task has got a verdict, and may be followed from now on that was not before.
+    /// [`SchedHooks::changes`] has said so.
     fn judged(&self, task: Task<'_>) {
         if sched::follows_everyone() {
             return;
@@ -402,7 +418,7 @@ impl Accounts {
 
     /// Puts the account of the current task where it belongs, after its id has changed. It has to
     /// stay on its CPU meanwhile.
-    fn settle(&self, task: Task<'_>) {
+    fn rehouse(&self, task: Task<'_>) {
         let (Some(old), Some(account)) = (self.known(task), self.tasks.get(task.pid() as u32))
         else {
             return;
@@ -573,10 +589,9 @@ impl SchedHooks for Accounts {
         if !account.current.is_of(task.switches()) {
             // Nobody has seen how it left its CPU, if it did. If it is doing so just now, that
             // says more, and this nothing.
-            account.asleep.set(match sched::look(task) {
-                Seen::Blocked(state) => u64::from(state),
-                _ => AWAKE,
-            });
+            account
+                .asleep
+                .set(sched::blocked_in(task).map_or(AWAKE, u64::from));
         }
     }
 
@@ -636,11 +651,18 @@ impl SchedHooks for Accounts {
     }
 
     fn exec(&self, task: Task<'_>, old_pid: i32, filename: &[u8]) {
-        self.settle(task);
+        self.rehouse(task);
         self.judged(task);
         let account = self.of(task);
         let old_comm = account.map_or(Comm::default(), |account| account.old_comm.get());
         events::task_exec::trace(task, old_pid, &old_comm, &filename);
+    }
+
+    fn changes(&self, task: Task<'_>) {
+        // It may come to be followed before its account is told since when.
+        if let Some(account) = self.known(task) {
+            account.current.follow_from(u64::MAX);
+        }
     }
 
     fn rename(&self, task: Task<'_>, comm: Comm) {
@@ -649,17 +671,16 @@ impl SchedHooks for Accounts {
     }
 
     fn exit(&self, task: Task<'_>, group_dead: bool, now_ns: u64) {
-        let Some(account) = self.of(task) else {
-            return;
-        };
-        let mut totals = account.told.totals(&account.totals());
-        let current = account.current.get();
-        if current.doing == Doing::RUNNING && account.current.is_of(task.switches()) {
-            let run_ns = current.elapsed_ns(now_ns);
-            let told_ns = account.told.elapsed_ns(clock::trace_clock(), run_ns);
-            totals.run_ns = totals.run_ns.wrapping_add(told_ns);
+        if let Some(account) = self.of(task) {
+            let mut totals = account.told.totals(&account.totals());
+            let current = account.current.get();
+            if current.doing == Doing::RUNNING && account.current.is_of(task.switches()) {
+                let run_ns = current.elapsed_ns(now_ns);
+                let told_ns = account.told.elapsed_ns(clock::trace_clock(), run_ns);
+                totals.run_ns = totals.run_ns.wrapping_add(told_ns);
+            }
+            events::task_exit::trace(task, group_dead, &totals);
         }
-        events::task_exit::trace(task, group_dead, &totals);
         fgraph::current_ends();
     }
 }

@@ -86,10 +86,13 @@ impl Entry {
 
     /// The task with that tag is no more; `rules` need not be held.
     pub(super) fn free(&self, tag: u32) {
-        let before = self.verdict.0.load(Relaxed);
+        let mut before = self.verdict.0.load(Relaxed);
         // Not if the id has a new owner, even if it becomes so just now.
-        if (before >> 32) as u32 == tag {
-            let _ = self.verdict.0.cmpxchg(before, 0, Relaxed);
+        while (before >> 32) as u32 == tag {
+            match self.verdict.0.cmpxchg(before, 0, Relaxed) {
+                Ok(_) => return,
+                Err(now) => before = now,
+            }
         }
     }
 

@@ -411,6 +411,10 @@ impl TaskHooks for Watch {
         let subject = Subject::new(child, child.comm());
         // That of a thread which had its tag, and was killed.
         rules.heirs.take(subject.tag);
+        // It stands in the lists already, and another thread of its process may be about to rename it: what was
+        // reported of that and is not written yet is the worker's to judge by.
+        let before = self.entry(&subject);
+        let doubted = before.is_some_and(|entry| entry.doubted.get() != 0);
         let of_parent = self.born(&rules, &parent);
         let (mut born, mut mask) = (Born::default(), 0u32);
         for (slot, filter) in rules.filters() {
@@ -422,7 +426,10 @@ impl TaskHooks for Watch {
         if let Some(entry) = self.store(&mut rules, &subject, mask, !born.is_empty()) {
             entry.set_born(born);
             entry.decided.set(0);
-            entry.doubted.set(0);
+            entry.doubted.set(match doubted {
+                true => rules.generation,
+                false => 0,
+            });
         }
     }
 

@@ -121,6 +121,7 @@ impl SchedHooks for Nobody {
     fn fork(&self, _: Task<'_>, _: Task<'_>) {}
     fn prepare_exec(&self, _: Task<'_>) {}
     fn exec(&self, _: Task<'_>, _: i32, _: &[u8]) {}
+    fn changes(&self, _: Task<'_>) {}
     fn rename(&self, _: Task<'_>, _: Comm) {}
     fn exit(&self, _: Task<'_>, _: bool, _: u64) {}
 }
