@@ -605,8 +605,11 @@ int main(int argc, char **argv)
 
 	if (argc != 4 && !(argc == 5 && !strcmp(argv[4], "still")))
 		return 2;
-	if (argc == 5 && (still = memfd_create("still", 0)) < 0)
-		return 2;
+	if (argc == 5) {
+		still = memfd_create("still", 0);
+		if (still < 0)
+			return 2;
+	}
 	seed = strtoull(argv[1], NULL, 0);
 	operations = atoi(argv[2]);
 	writers = atoi(argv[3]);
