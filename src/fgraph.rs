@@ -516,10 +516,16 @@ impl GraphHook for Graph {
             return;
         }
         if state & word::NOTRACE != 0 {
-            if ret.kept().is_some_and(|frame| frame.is_set(EXCLUDED)) {
-                notes.set(state & !word::NOTRACE);
+            let Some(frame) = ret.kept() else {
+                return;
+            };
+            state &= !word::NOTRACE;
+            if frame.is_set(EXCLUDED) {
+                notes.set(state);
+                return;
             }
-            return;
+            // Nobody was told of the return of the excluded call, as the kernel lets none go round in circles; but this
+            // is a caller of it.
         }
         let overrun = (state >> word::OVERRUN_SHIFT) as u32;
         if overrun != ret.overrun {

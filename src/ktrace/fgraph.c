@@ -59,7 +59,12 @@ static __always_inline u32 ktrace_switches(const struct task_struct *task)
 
 static __always_inline bool ktrace_hash_is_empty(void **hash)
 {
-	/* One that was replaced is freed after a grace period. */
+	/*
+	 * One that was replaced may be gone: the kernel waits for nobody who has
+	 * preemption off before it frees that, where the rude form of RCU-tasks is
+	 * a no-op (docs/safety.md). A count that is old only leads the slow way, on
+	 * which the pointer is read again.
+	 */
 	return !*(unsigned long *)(READ_ONCE(*hash) + KTRACE_ftrace_hash_count);
 }
 
@@ -328,8 +333,10 @@ void ktrace_graph_init(struct ktrace_graph *graph)
 }
 
 /*
- * Waits until no callback runs any more. They run with preemption off, where RCU
- * may not be watching: in the idle loop, or on the way into the kernel.
+ * Waits until no callback runs any more. They run with preemption off. Where RCU
+ * does not watch, in the idle loop or on the way into the kernel, nothing is
+ * traced on architectures that want such code to be noinstr, as ours do; there,
+ * the rude form waits for nobody, and is for others.
  */
 void ktrace_graph_synchronize(void)
 {

@@ -31,6 +31,7 @@ use super::{
     abi,
     atomic::AtomicPtr,
     compact::packer::Packer,
+    fgraph,
     gate,
     once::Once,
     records::Context,
@@ -38,6 +39,7 @@ use super::{
         Data,
         Resolved, //
     },
+    task,
     trace_array::TraceArray, //
 };
 
@@ -196,11 +198,12 @@ impl Ops {
 /// # Invariants
 ///
 /// Until drop: slot `slot` holds a pointer to what `state` refers to and to the trace array, which
-/// is kept alive by the contract of [`Hook::new`]; `ops` is registered with ftrace.
+/// is kept alive by the contract of [`Hook::new`]; `ops` is registered with ftrace if `is_registered`.
 pub struct Hook<F: Bound> {
     slot: u32,
     ops: Ops,
     state: Arc<F>,
+    is_registered: bool,
 }
 
 // SAFETY: Owns an `ftrace_ops`, or has the use of the trace array's, which belong to no thread.
@@ -230,15 +233,14 @@ impl<F: Bound> Hook<F> {
         // SAFETY: A prepared `ftrace_ops` that stays where it is until it is unregistered. The
         // callback finds its state in the slot, which was filled before.
         let registered = to_result(unsafe { register_ftrace_function(ops.as_ptr()) });
-        // INVARIANT: Established above; if registering failed, `dismantle()` leaves out what was
-        // not done.
-        let mut this = Self { slot, ops, state };
-        if let Err(error) = registered {
-            this.dismantle();
-            core::mem::forget(this);
-            return Err(error);
-        }
-        Ok(this)
+        // INVARIANT: Established above, if registering succeeded.
+        let this = Self {
+            slot,
+            ops,
+            state,
+            is_registered: registered.is_ok(),
+        };
+        registered.map(|()| this)
     }
 
     /// Lets functions take the shortest way into packs, as long as the hook is there; or none of them
@@ -289,7 +291,14 @@ impl<F: Bound> Hook<F> {
 
 impl<F: Bound> Drop for Hook<F> {
     fn drop(&mut self) {
-        // SAFETY: Registered, by the invariant. The memory of the ops is not the kernel's own, so
+        if !self.is_registered {
+            self.dismantle();
+            // The ops may have been on ftrace's list for a moment.
+            fgraph::synchronize();
+            task::synchronize_tasks();
+            return;
+        }
+        // SAFETY: Registered, as was just asked. The memory of the ops is not the kernel's own, so
         // ftrace takes it for dynamic and waits until no callback runs any more, one that was
         // preempted included (`ftrace_shutdown()`).
         let result = to_result(unsafe { unregister_ftrace_function(self.ops.as_ptr()) });

@@ -30,6 +30,10 @@
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
+#ifdef CONFIG_ARM64
+#include <asm/arch_timer.h>
+#endif
+
 #include "compact.h"
 #include "shim.h"
 
@@ -178,8 +182,9 @@ static struct ktrace_pack __percpu *ktrace_packs[KTRACE_NR_SLOTS];
 
 void ktrace_set_packs(unsigned int slot, struct ktrace_pack __percpu *packs)
 {
+	/* What is in them is there before they are found. */
 	if (slot < KTRACE_NR_SLOTS)
-		WRITE_ONCE(ktrace_packs[slot], packs);
+		smp_store_release(&ktrace_packs[slot], packs);
 }
 
 /* Under the guard against recursion that is the kernel's own, shared by all users of ftrace. */
@@ -488,6 +493,24 @@ u64 ktrace_counter(void)
 	return ktrace_counter_here();
 }
 
+#ifdef CONFIG_ARM64
+/* Whether some CPU's counter cannot be read as it is: the kernel's clock knows how. */
+static bool ktrace_counter_has_errata(void)
+{
+#ifdef CONFIG_ARM_ARCH_TIMER_OOL_WORKAROUND
+	const struct arch_timer_erratum_workaround *workaround;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		workaround = per_cpu(timer_unstable_counter_workaround, cpu);
+		if (workaround && workaround->read_cntvct_el0)
+			return true;
+	}
+#endif
+	return false;
+}
+#endif
+
 /* How many ns a count of it is, times 2^22; 0 if it is of no use. */
 u32 ktrace_counter_mult(void)
 {
@@ -496,7 +519,12 @@ u32 ktrace_counter_mult(void)
 		return 0;
 	return div_u64(1000000ULL << 22, tsc_khz);
 #else
-	return div_u64(1000000000ULL << 22, read_sysreg(cntfrq_el0));
+	u32 rate = read_sysreg(cntfrq_el0);
+
+	/* It is the firmware's to say how fast it counts, and some has not. */
+	if (!rate || ktrace_counter_has_errata())
+		return 0;
+	return div_u64(1000000000ULL << 22, rate);
 #endif
 }
 

@@ -16,9 +16,8 @@ struct task_struct;
 struct trace_buffer;
 struct tracepoint;
 
-/* A function that is to be called by a tracepoint of the kernel. */
 /*
- * Of those on one tracepoint, the higher ranks are called first; the rest, and
+ * A function that is to be called by a tracepoint of the kernel. Of those on one tracepoint, the higher ranks are called first; the rest, and
  * everybody else's, come after them, in the order in which they were attached.
  */
 #define KTRACE_RANK_BEFORE	(TRACEPOINT_DEFAULT_PRIO + 20)

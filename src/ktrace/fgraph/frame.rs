@@ -3,7 +3,10 @@
 //! What is kept with an open call, on its task's shadow stack.
 
 use core::{
-    mem::size_of,
+    mem::{
+        offset_of,
+        size_of, //
+    },
     ptr::NonNull, //
 };
 
@@ -46,6 +49,8 @@ pub(super) struct Stored {
 }
 
 const _: () = assert!(size_of::<Stored>() == 32);
+const _: () = assert!(offset_of!(Stored, half) % 8 == 0 && cfg!(target_endian = "little"));
+const _: () = assert!(offset_of!(Stored, tag_flags) == offset_of!(Stored, half) + 4);
 
 /// The frame of an open call.
 ///
@@ -67,13 +72,17 @@ impl<'a> FrameRef<'a> {
     pub(super) unsafe fn begin(stored: NonNull<Stored>, half: u32, tag: u32, flags: u32) -> Self {
         let stored = stored.as_ptr();
         let flags = flags & ((1 << FLAG_BITS) - 1);
+        // As `half` and `tag_flags` lie in memory, on the little-endian machines that this is for.
+        let last = u64::from(half) | u64::from(tag << FLAG_BITS | flags) << u32::BITS;
         // SAFETY: Nobody else looks at it before the callback has returned but an interrupt, through `at()`, which
-        // looks at the tag first. The words that are not written are atomics, for which any bits will
-        // do, and are not read before they are.
+        // looks at the tag first: that is written last, as the compiler keeps volatile accesses in order; the two
+        // halves of the last word are one aligned one. The words that are not written are atomics, for which any
+        // bits will do, and are not read before they are.
         unsafe {
-            (&raw mut (*stored).half).write(half);
-            (&raw mut (*stored).begun).write(Atomic::new(TIMER.now()));
-            (&raw mut (*stored).tag_flags).write(Atomic::new(tag << FLAG_BITS | flags));
+            let begun: *mut u64 = (&raw mut (*stored).begun).cast();
+            begun.write_volatile(TIMER.now());
+            let halves: *mut u64 = (&raw mut (*stored).half).cast();
+            halves.write_volatile(last);
             // INVARIANT: Just made.
             Self(&*stored)
         }

@@ -76,7 +76,7 @@ impl<G> Inner<G> {
     ///
     /// # Safety
     ///
-    /// The hook is registered; `task` is the current one, with preemption off as long as the result lives, and has a
+    /// The hook is registered, or about to be, or was until now; `task` is the current one, with preemption off as long as the result lives, and has a
     /// shadow stack.
     #[inline(always)]
     pub(super) unsafe fn open(
@@ -84,7 +84,7 @@ impl<G> Inner<G> {
         task: *mut kernel::bindings::task_struct,
         depth: i32,
     ) -> Open<'_> {
-        // SAFETY: Alive, by the precondition; the trace array is as long as the hook is registered.
+        // SAFETY: Alive, by the precondition; the trace array is as long as the hook is.
         let (task, tr) = unsafe { (Task::from_raw(task), TraceArray::from_raw(self.tr)) };
         // SAFETY: By the precondition.
         unsafe { Open::new(NonNull::from(&self.shared), task, self.tag, tr, depth) }
@@ -131,10 +131,13 @@ impl<G: Bound> Hook<G> {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if the slot is out of range, or the two sides of this were built apart; `ENOMEM`; those of `register_ftrace_graph()`: `ENOSPC`
-    /// if there are 16 users already.
+    /// `EINVAL` if the slot is out of range, or the two sides of this were built apart; `EBUSY` if it is taken;
+    /// `ENOMEM`; those of `register_ftrace_graph()`: `ENOSPC` if there are 16 users already.
     pub fn new(_: Resolved, tr: &TraceArray, slot: u32, state: Arc<G>) -> Result<Self> {
         let place = G::hooks().get(slot as usize).ok_or(EINVAL)?;
+        if !place.load(Acquire).is_null() {
+            return Err(EBUSY);
+        }
         if HOOKED.read_once() == 0 {
             // Of a hook that is gone nobody reads a frame any more.
             TIMER.choose();
@@ -167,6 +170,9 @@ impl<G: Bound> Hook<G> {
         )?;
         // From here on it stays where it is: the kernel links it into lists.
         let inner = KBox::into_raw(inner);
+        // Callbacks come while the kernel still patches functions, and what they leave is to be found by
+        // `for_each_open()`: a call that loses its CPU then would not be noted otherwise.
+        publish(place, slot, inner);
         // SAFETY: A fresh one, of the layout that the C side has. The kernel's own function makes
         // the hook share the filter of the trace array, which is alive as long as the hook.
         let registered = unsafe {
@@ -176,15 +182,15 @@ impl<G: Bound> Hook<G> {
             to_result(ktrace_call_register_ftrace_graph(ops))
         };
         if let Err(error) = registered {
-            // SAFETY: From `into_raw()`; a callback may have run before the kernel gave up.
+            retract(place, slot);
+            // SAFETY: From `into_raw()`; a callback may have run before the kernel gave up, and somebody have found
+            // it in its place.
             unsafe {
                 ktrace_graph_synchronize();
                 drop(KBox::from_raw(inner));
             }
             return Err(error);
         }
-        place.store(inner, Release);
-        HOOKED.fetch_add(1u32.wrapping_shl(slot), Relaxed);
         let inner = NonNull::new(inner).ok_or(EINVAL)?;
         // INVARIANT: Just registered.
         Ok(Self { inner, slot })
@@ -211,10 +217,10 @@ pub fn for_each_hook<G: Bound>(mut with: impl FnMut(&TraceArray, &G)) {
     // SAFETY: Turned on again below.
     unsafe { ktrace_preempt_disable() };
     for place in G::hooks() {
-        // SAFETY: Null, or registered: who unregisters clears the place first, and then waits for
-        // all who have preemption off.
+        // SAFETY: Null, or a live hook: who frees one clears the place first, and then waits for all who
+        // have preemption off.
         if let Some(inner) = unsafe { place.load(Acquire).as_ref() } {
-            // SAFETY: Alive as long as the hook is registered.
+            // SAFETY: Alive from before the hook is registered until it is gone.
             with(unsafe { TraceArray::from_raw(inner.tr) }, &inner.state);
         }
     }
@@ -224,6 +230,19 @@ pub fn for_each_hook<G: Bound>(mut with: impl FnMut(&TraceArray, &G)) {
 
 /// The slots that have hooks: each adds its bit, and takes it away again.
 static HOOKED: Atomic<u32> = Atomic::new(0);
+
+/// Lets a hook be found, before callbacks of it run. Its place is free, as its slot is.
+fn publish<G>(place: &AtomicPtr<Inner<G>>, slot: u32, inner: *mut Inner<G>) {
+    place.store(inner, Release);
+    HOOKED.fetch_add(1u32.wrapping_shl(slot), Relaxed);
+}
+
+/// Lets it be found no more, after the last callback has begun. Who has found it is done with it when all
+/// are through that have preemption off.
+fn retract<G>(place: &AtomicPtr<Inner<G>>, slot: u32) {
+    place.store(null_mut(), Release);
+    HOOKED.fetch_add(1u32.wrapping_shl(slot).wrapping_neg(), Relaxed);
+}
 
 /// Calls `with` for each hook, if the current task has open calls. With preemption off.
 ///
@@ -250,8 +269,8 @@ unsafe fn for_each_open<G: Bound>(mut with: impl FnMut(&G, &Open<'_>)) {
         let Some(place) = G::hooks().get(slot as usize) else {
             continue;
         };
-        // SAFETY: Null, or registered: who unregisters clears the place first, and then waits for
-        // all who have preemption off.
+        // SAFETY: Null, or a live hook: who frees one clears the place first, and then waits for all who
+        // have preemption off.
         let Some(inner) = (unsafe { place.read_once().as_ref() }) else {
             continue;
         };
@@ -283,15 +302,17 @@ pub fn current_leaves<G: Bound>() {
 
 impl<G: Bound> Drop for Hook<G> {
     fn drop(&mut self) {
-        if let Some(place) = G::hooks().get(self.slot as usize) {
-            place.store(null_mut(), Release);
-            HOOKED.fetch_add(1u32.wrapping_shl(self.slot).wrapping_neg(), Relaxed);
-        }
-        // SAFETY: Registered, by the invariant. After the wait no callback runs any more, and none
-        // will: the kernel has forgotten about it, open calls included.
+        // SAFETY: Registered, by the invariant.
         unsafe {
             let ops = addr_of_mut!((*self.inner.as_ptr()).shared.ops);
             ktrace_call_unregister_ftrace_graph(ops);
+        }
+        if let Some(place) = G::hooks().get(self.slot as usize) {
+            retract(place, self.slot);
+        }
+        // SAFETY: From `into_raw()`, by the invariant. After the wait no callback runs any more, and none
+        // will: the kernel has forgotten about it, open calls included; nor is it found any more.
+        unsafe {
             ktrace_graph_synchronize();
             drop(KBox::from_raw(self.inner.as_ptr()));
         }

@@ -20,9 +20,9 @@ extern "C" {
 #[inline]
 fn is_in(hash: Data, func: usize) -> Option<bool> {
     let place: *const *mut abi::ftrace_hash = hash.as_ptr::<*mut abi::ftrace_hash>();
-    // SAFETY: The kernel's variable of that name, which always points to a hash. One that was
-    // replaced is not freed before all who have preemption off are through (`ftrace.c`), as the
-    // callers of this have.
+    // SAFETY: The kernel's variable of that name, which always points to a hash. One that is replaced just now is
+    // looked at as the kernel's own tracer looks at it, with preemption off, which is all that it asks of its
+    // readers; docs/safety.md says what it neglects.
     unsafe {
         let hash = place.read_volatile();
         if (*hash).count == 0 {
