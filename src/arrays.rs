@@ -290,6 +290,7 @@ impl State {
         while let Some(at) = self.arrays.iter().position(gone) {
             self.remove(at);
         }
+        self.tracer.forget_gone(lock);
         let mut result = Ok(());
         for tr in lock.arrays() {
             result = result.and(self.tracer.adopt(tr, lock));

@@ -118,16 +118,6 @@ impl Dentry {
         }
     }
 
-    /// One more reference to a file that is still there.
-    ///
-    /// # Safety
-    ///
-    /// `dentry` must be null or a file of tracefs that is not removed meanwhile.
-    pub(super) unsafe fn again(dentry: *mut bindings::dentry) -> Result<Self> {
-        // SAFETY: By the precondition.
-        unsafe { Self::new(dentry) }
-    }
-
     pub(super) fn as_ptr(&self) -> *mut bindings::dentry {
         self.0.as_ptr()
     }
@@ -139,15 +129,19 @@ impl Dentry {
         unsafe { ktrace_set_operations(self.as_ptr(), Data::InertFops.as_ptr()) }
     }
 
+    /// Whether it was taken away. `trace_types_lock` must be held, or it may be now.
+    pub(super) fn is_gone(&self) -> bool {
+        // SAFETY: A live dentry, by the invariant.
+        unsafe { ktrace_dentry_is_gone(self.as_ptr()) }
+    }
+
     /// Takes the file or folder away, with all that is in it, unless that has happened already.
     /// `trace_types_lock` must be held, as it is when an instance removes its files.
     pub(super) fn remove(&self) {
-        // SAFETY: A live dentry, by the invariant. If it is still there, it stays until the call
-        // below, since nobody else removes it without the lock.
-        unsafe {
-            if !ktrace_dentry_is_gone(self.as_ptr()) {
-                ktrace_call_tracefs_remove(self.as_ptr());
-            }
+        if !self.is_gone() {
+            // SAFETY: A live dentry, by the invariant, which is still there: nobody else removes it
+            // without the lock.
+            unsafe { ktrace_call_tracefs_remove(self.as_ptr()) };
         }
     }
 }
@@ -289,7 +283,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `EEXIST` or `ENOMEM`; nothing is left behind.
+    /// `ENOMEM`, whatever was wrong, as tracefs tells no more (there is such a folder; lockdown); nothing is left
+    /// behind.
     pub fn new<T: ControlFile>(
         tr: &TraceArray,
         name: &CStr,
@@ -304,6 +299,8 @@ impl Dir {
             files: KVec::new(),
         };
         for spec in files {
+            // So that no file is made that is not among `files`, which are disarmed.
+            this.files.reserve(1, GFP_KERNEL)?;
             // SAFETY: The folder was made just now; `ops` outlives the file, by its invariant: its
             // drop waits after this folder's has disarmed the file.
             let file = unsafe {

@@ -25,6 +25,7 @@ use core::{
 };
 
 use kernel::{
+    alloc::KVVec,
     bindings,
     error::from_result,
     prelude::*, //
@@ -163,6 +164,7 @@ impl Columns {
 ///   [`Registration::adopt`] was called for.
 /// * `tracer`, `options`, `flags` and `option_fops` stay where they are and point to each other as
 ///   `new()` made them.
+/// * `files` are all files whose inodes may have `option_fops`.
 pub struct Registration<T: Tracer> {
     resolved: Resolved,
     tracer: KBox<abi::tracer>,
@@ -172,6 +174,8 @@ pub struct Registration<T: Tracer> {
     _no_flags: KBox<abi::tracer_flags>,
     _no_options: KBox<abi::tracer_opt>,
     option_fops: KBox<bindings::file_operations>,
+    /// The option files, those of instances that were removed since [`Registration::forget_gone`] too.
+    files: KVVec<Dentry>,
     _type: PhantomData<T>,
 }
 
@@ -235,6 +239,7 @@ impl<T: Tracer> Registration<T> {
             _no_flags: no_flags,
             _no_options: no_options,
             option_fops: KBox::new(fops, GFP_KERNEL)?,
+            files: KVVec::new(),
             _type: PhantomData,
         };
         this.enlist(lock);
@@ -270,11 +275,23 @@ impl<T: Tracer> Registration<T> {
     /// # Errors
     ///
     /// `ENOMEM`; the tracer is then not available there, or lacks options there. The next time makes up for it.
-    pub fn adopt(&self, tr: &TraceArray, lock: &TypesLock) -> Result {
+    pub fn adopt(&mut self, tr: &TraceArray, lock: &TypesLock) -> Result {
         if array_options::find(tr, self.tracer_ptr(), lock).is_none() {
             self.add_options(tr, lock)?;
         }
         self.make_option_files(tr, lock)
+    }
+
+    /// Lets go of the option files of instances that were removed. Somebody may have such a file at hand still, found
+    /// but not open: it is left nothing to do. To be called when an instance was removed. May sleep.
+    pub fn forget_gone(&mut self, _: &TypesLock) {
+        self.files.retain(|file| {
+            let gone = file.is_gone();
+            if gone {
+                file.disarm();
+            }
+            !gone
+        });
     }
 
     fn tracer_ptr(&self) -> *mut abi::tracer {
@@ -299,8 +316,9 @@ impl<T: Tracer> Registration<T> {
 
     /// Makes the flags, and what files below `options/` belong to, in the form that the kernel gives them.
     fn add_options(&self, tr: &TraceArray, lock: &TypesLock) -> Result {
-        // What the kernel made for an instance that found the tracer without options.
-        self.drop_option_files(tr, lock);
+        // What the kernel made for an instance that found the tracer without options: no files.
+        // SAFETY: There would be options if there were files.
+        unsafe { self.drop_places(tr, lock) };
 
         let n = T::OPTIONS.len();
         let size = size_of::<abi::trace_option_dentry>()
@@ -335,10 +353,11 @@ impl<T: Tracer> Registration<T> {
     }
 
     /// Makes the files that there are not yet, in their order, with operations that hold this module while a file is open.
-    fn make_option_files(&self, tr: &TraceArray, _: &TypesLock) -> Result {
+    fn make_option_files(&mut self, tr: &TraceArray, _: &TypesLock) -> Result {
         let raw = tr.as_ptr();
         // SAFETY: The trace array is alive, and the lock guards its table of options, where what belongs to this tracer
-        // is of `add_options()`: so many files.
+        // is of `add_options()`: so many files. The folder stays as long as the trace array does. `option_fops` outlives
+        // the file, by the invariants: it goes after `drop()` has disarmed what is in `files`, and waited.
         unsafe {
             for at in 0..(*raw).nr_topts.max(0) as usize {
                 let place = (*raw).topts.add(at);
@@ -350,6 +369,7 @@ impl<T: Tracer> Registration<T> {
                     if !(*file).entry.is_null() {
                         continue;
                     }
+                    self.files.reserve(1, GFP_KERNEL)?;
                     let dentry = Dentry::file(
                         name,
                         MODE_WRITE,
@@ -357,19 +377,24 @@ impl<T: Tracer> Registration<T> {
                         file.cast(),
                         &*self.option_fops,
                     )?;
-                    // The folder has the reference that matters; that of `dentry` ends here.
                     (*file).entry = dentry.as_ptr().cast();
+                    // INVARIANT: There is room, so this does not fail.
+                    self.files.push(dentry, GFP_KERNEL)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Takes away the option files of this tracer in `tr`, and their place in its table.
-    fn drop_option_files(&self, tr: &TraceArray, _: &TypesLock) {
+    /// Takes away this tracer's place in the table of options of `tr`.
+    ///
+    /// # Safety
+    ///
+    /// There must be no option files of this tracer in `tr` (any more), nor an open one.
+    unsafe fn drop_places(&self, tr: &TraceArray, _: &TypesLock) {
         let raw = tr.as_ptr();
-        // SAFETY: The trace array is alive, and the lock guards its table of options. The files are
-        // there as long as the table has them, and nobody has one open: that would hold the module.
+        // SAFETY: The trace array is alive, and the lock guards its table of options. What lies behind a place is from
+        // the same allocator, whoever made it, and by the precondition no inode leads there.
         unsafe {
             let mut at = 0;
             while at < (*raw).nr_topts.max(0) as usize {
@@ -378,16 +403,7 @@ impl<T: Tracer> Registration<T> {
                     at = at.wrapping_add(1);
                     continue;
                 }
-                let files = (*place).topts;
-                for i in 0..T::OPTIONS.len() {
-                    // Those that the kernel made for a tracer without options are one that is none.
-                    let Ok(dentry) = Dentry::again((*files.add(i)).entry.cast()) else {
-                        break;
-                    };
-                    dentry.disarm();
-                    dentry.remove();
-                }
-                bindings::kfree(files.cast());
+                bindings::kfree((*place).topts.cast());
                 let last = (*raw).nr_topts.wrapping_sub(1);
                 core::ptr::copy(place.add(1), place, (last as usize).wrapping_sub(at));
                 (*raw).nr_topts = last;
@@ -396,8 +412,13 @@ impl<T: Tracer> Registration<T> {
     }
 
     /// Takes the tracer from `tr`.
-    fn abandon(&self, tr: &TraceArray, lock: &TypesLock) {
-        self.drop_option_files(tr, lock);
+    ///
+    /// # Safety
+    ///
+    /// As for [`Registration::drop_places`].
+    unsafe fn abandon(&self, tr: &TraceArray, lock: &TypesLock) {
+        // SAFETY: By the precondition.
+        unsafe { self.drop_places(tr, lock) };
         array_options::remove(tr, self.tracer_ptr(), lock);
     }
 }
@@ -417,8 +438,13 @@ impl<T: Tracer> Drop for Registration<T> {
                 link = addr_of_mut!((**link).next);
             }
         }
+        for file in &self.files {
+            file.disarm();
+            file.remove();
+        }
         for tr in lock.arrays() {
-            self.abandon(tr, &lock);
+            // SAFETY: All files, by the invariants, were removed just now. None is open: that would hold the module.
+            unsafe { self.abandon(tr, &lock) };
         }
         drop(lock);
         // Whoever has just read a file's operations looks at their owner next.

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Usage: hold FILE...
+ *
+ * Has found each FILE, but not opened it (O_PATH): neither the file system nor a
+ * driver knows of that. They are descriptors 3, 4 and so on, which others can open
+ * as /proc/PID/fd/3. Says `ready`, then waits to be killed.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		if (open(argv[i], O_PATH) != i + 2) {
+			perror(argv[i]);
+			return 2;
+		}
+	}
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
