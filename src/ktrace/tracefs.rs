@@ -283,14 +283,18 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, whatever was wrong, as tracefs tells no more (there is such a folder; lockdown); nothing is left
-    /// behind.
+    /// `ENOMEM`, whatever was wrong, as tracefs tells no more (there is such a folder; lockdown; `tr` itself has
+    /// none); nothing is left behind.
     pub fn new<T: ControlFile>(
         tr: &TraceArray,
         name: &CStr,
         files: impl Iterator<Item = FileSpec>,
         ops: &FileOps<T>,
     ) -> Result<Self> {
+        // The root would be taken for the folder of an instance that has none.
+        if tr.dir().is_null() && !tr.is_top() {
+            return Err(ENOMEM);
+        }
         // SAFETY: The folder of a trace array that is alive, or null for the root.
         let dir =
             unsafe { Dentry::new(ktrace_call_tracefs_create_dir(name.as_chars(), tr.dir()))? };

@@ -359,6 +359,10 @@ impl<T: Tracer> Registration<T> {
         // is of `add_options()`: so many files. The folder stays as long as the trace array does. `option_fops` outlives
         // the file, by the invariants: it goes after `drop()` has disarmed what is in `files`, and waited.
         unsafe {
+            // Where the kernel had no memory for the folder. The root would be taken for it.
+            if (*raw).options.is_null() {
+                return Err(ENOMEM);
+            }
             for at in 0..(*raw).nr_topts.max(0) as usize {
                 let place = (*raw).topts.add(at);
                 if (*place).tracer != self.tracer_ptr() {
