@@ -5,7 +5,7 @@
 //! The kernel tells nobody, so a probe sits on a function that each of the two goes through. It is
 //! where no sleeping is allowed and the kernel's locks are held, so it only leaves a note: the work
 //! is done by the same task on its way back to user space. Whoever made an instance by `mkdir`
-//! finds it complete when that returns.
+//! finds it complete when that returns; what kernel threads make, io_uring's too, is complete soon after.
 
 use kernel::{
     error::to_result,

@@ -293,7 +293,9 @@ impl<'a> Line<'a> {
     /// The tracer's options in that trace array.
     pub fn options(&self) -> u32 {
         // SAFETY: By the invariant: the trace array is there as long as the iterator.
-        unsafe { TraceArray::from_raw((*self.iter).tr) }.current_flags()
+        unsafe { TraceArray::from_raw((*self.iter).tr) }
+            .current_flags()
+            .unwrap_or(0)
     }
 
     /// Where the text goes.

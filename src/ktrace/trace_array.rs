@@ -138,8 +138,9 @@ impl TraceArray {
         }
     }
 
-    /// The flags of its current tracer's options. For a tracer's own callbacks.
-    pub(super) fn current_flags(&self) -> u32 {
+    /// The flags of its current tracer's options; `None` if the tracer has no options there (yet). For a tracer's own
+    /// callbacks.
+    pub(super) fn current_flags(&self) -> Option<u32> {
         array_options::current(self)
     }
 

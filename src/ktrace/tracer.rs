@@ -101,7 +101,8 @@ pub trait Tracer: Send + Sync + 'static {
     /// Which head the trace has, given the tracer's options.
     fn head(options: u32) -> Head;
 
-    /// It becomes the current tracer of `tr`, whose options are `flags`. Under `trace_types_lock`.
+    /// It becomes the current tracer of `tr`, whose options are `flags`; not before it was adopted there. Under
+    /// `trace_types_lock`.
     ///
     /// # Errors
     ///
@@ -274,7 +275,8 @@ impl<T: Tracer> Registration<T> {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; the tracer is then not available there, or lacks options there. The next time makes up for it.
+    /// `ENOMEM`; the tracer is then not available there (`EAGAIN` for who wants it to be current), or lacks option files
+    /// there. The next time makes up for it.
     pub fn adopt(&mut self, tr: &TraceArray, lock: &TypesLock) -> Result {
         if array_options::find(tr, self.tracer_ptr(), lock).is_none() {
             self.add_options(tr, lock)?;
@@ -461,7 +463,8 @@ impl<T: Tracer> Drop for Registration<T> {
 /// # Safety
 ///
 /// For callbacks of `struct tracer`: the kernel holds `trace_types_lock` and calls them with a
-/// trace array of its list.
+/// trace array of its list, or one that it has just taken off to free it afterwards (`reset()` at
+/// its removal).
 unsafe fn given<'a>(tr: *mut abi::trace_array) -> &'a TraceArray {
     // SAFETY: By the precondition; used within the callback only.
     unsafe { TraceArray::from_raw(tr) }
@@ -479,7 +482,10 @@ unsafe extern "C" fn init<T: Tracer>(tr: *mut abi::trace_array) -> c_int {
         if !unsafe { bindings::try_module_get(this_module()) } {
             return Err(ENODEV);
         }
-        if let Err(error) = T::init(tr, tr.current_flags()) {
+        // An instance that nobody has brought to `adopt()` yet, or not with success. What would be recorded there is not
+        // what the options say that come later.
+        let flags = tr.current_flags().ok_or(EAGAIN);
+        if let Err(error) = flags.and_then(|flags| T::init(tr, flags)) {
             release_current();
             return Err(error);
         }
@@ -489,8 +495,8 @@ unsafe extern "C" fn init<T: Tracer>(tr: *mut abi::trace_array) -> c_int {
 
 /// # Safety
 ///
-/// For the kernel, as a callback of `struct tracer`: with a trace array where `init()` succeeded,
-/// under `trace_types_lock`.
+/// For the kernel, as a callback of `struct tracer`: with a trace array where `init()` succeeded, which
+/// may be about to be freed, under `trace_types_lock`.
 unsafe extern "C" fn reset<T: Tracer>(tr: *mut abi::trace_array) {
     // SAFETY: Called when the tracer stops being the current one.
     T::reset(unsafe { given(tr) });
@@ -647,7 +653,7 @@ unsafe extern "C" fn print_header<T: Tracer>(file: *mut abi::seq_file) {
     unsafe {
         let iter: *mut abi::trace_iterator = (*file.cast::<bindings::seq_file>()).private.cast();
         let tr = given((*iter).tr);
-        match T::head(tr.current_flags()) {
+        match T::head(tr.current_flags().unwrap_or(0)) {
             Head::Default => ktrace_call_trace_default_header(file),
             Head::Graph(columns) => ktrace_call_print_graph_headers_flags(file, columns.flags()),
         }

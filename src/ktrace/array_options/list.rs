@@ -32,13 +32,19 @@ extern "C" {
     fn ktrace_realloc(memory: *mut c_void, size: usize) -> *mut c_void;
 }
 
-/// The flags of the options of the current tracer of `tr`, which is ours or about to be. Any context.
-pub(in crate::ktrace) fn current(tr: &TraceArray) -> u32 {
+/// The flags of the options of the current tracer of `tr`, which is ours or about to be; `None` if it has no options
+/// there. Any context.
+///
+/// Who prints may come when the current tracer is another one already (`s_start()` lets go of the lock): these are its
+/// flags then, and the head of that one trace has the wrong columns.
+pub(in crate::ktrace) fn current(tr: &TraceArray) -> Option<u32> {
     // SAFETY: Alive, by the type's invariant. The pointer is null or to flags that live as long
-    // as the tracer is registered.
+    // as the tracer is registered, and its table ends with an option without a name.
     unsafe {
         let flags = addr_of!((*tr.as_ptr()).current_trace_flags).read_volatile();
-        flags.as_ref().map_or(0, |flags| flags.val)
+        let flags = flags.as_ref()?;
+        let first = flags.opts.as_ref()?;
+        (!first.name.is_null()).then_some(flags.val)
     }
 }
 
@@ -73,7 +79,8 @@ fn is_published(tr: &TraceArray, tracer: *mut abi::tracer, _: &TypesLock) -> boo
 ///
 /// # Safety
 ///
-/// Nothing is asked for here, where no `room` is taken; the other way of it ([`super`]) writes to it.
+/// There must be `room` for flags, which belongs to nobody else: where the flags lie with the files ([`super`]), they
+/// are written there. Here they are not.
 pub(in crate::ktrace) unsafe fn provide(
     tr: &TraceArray,
     tracer: *mut abi::tracer,
@@ -85,7 +92,7 @@ pub(in crate::ktrace) unsafe fn provide(
         Some(entry) => entry,
         None => add_entry(tr, tracer, lock)?,
     };
-    // What was not published for want of memory. Somebody may have made this the current tracer since.
+    // What was not published for want of memory. Somebody may have made this the current tracer since, with them.
     // SAFETY: An element of the trace array's list, which the lock guards.
     let before = unsafe { (*entry).flags };
     if !before.is_null() {
@@ -97,15 +104,11 @@ pub(in crate::ktrace) unsafe fn provide(
     if flags.is_null() {
         return Err(ENOMEM);
     }
-    // SAFETY: Fresh memory of the right size; an element of the trace array's list, which the lock guards. If somebody
-    // made this the current tracer before it had its options, they take effect now.
+    // SAFETY: Fresh memory of the right size; an element of the trace array's list, which the lock guards. The tracer
+    // is not current there: nobody can make it so before it has options.
     unsafe {
         flags.write(value);
         (*entry).flags = flags;
-        let raw = tr.as_ptr();
-        if (*raw).current_trace == tracer {
-            addr_of_mut!((*raw).current_trace_flags).write_volatile(flags);
-        }
     }
     Ok(flags)
 }

@@ -6,9 +6,10 @@
 //!
 //! Files and flags are one piece of memory, which the kernel frees with the trace array.
 //!
-//! Whoever prints looks for the flags without a lock. While they can, with our tracer current in that trace array or an
-//! iterator open that calls it, nobody but [`publish`] puts another table in place of the one they look through (the
-//! kernel does when it makes an instance, and at boot), and frees the old one only once nobody looks at it any more.
+//! Whoever prints looks for the flags without a lock. They can while our tracer is current in that trace array, or an
+//! iterator is open that calls it, which is not before it has flags there and not after it was taken away. In between
+//! nobody puts another table in place of the one they look through, or moves what is in it: the kernel does when it makes
+//! an instance, and at boot, [`publish`] when it gives the tracer its flags.
 
 use core::{
     mem::size_of,
@@ -29,7 +30,6 @@ use kernel::{
 use crate::ktrace::{
     abi,
     atomic::AtomicPtr,
-    task::synchronize_tasks,
     trace_array::{
         TraceArray,
         TypesLock, //
@@ -55,10 +55,11 @@ fn table(tr: &TraceArray) -> (&AtomicPtr<abi::trace_options>, &Atomic<i32>) {
     }
 }
 
-/// The flags of the options of our tracer in `tr`. Any context.
-pub(in crate::ktrace) fn current(tr: &TraceArray) -> u32 {
+/// The flags of the options of our tracer in `tr`; `None` if it has none there. Any context, if it is current there or
+/// an iterator calls it; otherwise under `trace_types_lock`.
+pub(in crate::ktrace) fn current(tr: &TraceArray) -> Option<u32> {
     // SAFETY: What was found is there as long as the tracer is available in the trace array, which is alive.
-    look(tr, TRACER.load(Relaxed)).map_or(0, |flags| unsafe { (*flags).val })
+    look(tr, TRACER.load(Relaxed)).map(|flags| unsafe { (*flags).val })
 }
 
 fn look(tr: &TraceArray, tracer: *mut abi::tracer) -> Option<*mut abi::tracer_flags> {
@@ -110,8 +111,7 @@ pub(in crate::ktrace) unsafe fn provide(
     Ok(room)
 }
 
-/// Puts `files` into the table of option files of `tr`. May sleep, for tens of milliseconds if our tracer is current
-/// there already.
+/// Puts `files` into the table of option files of `tr`, where our tracer has none and so is not current. May sleep.
 ///
 /// # Errors
 ///
@@ -149,11 +149,8 @@ pub(in crate::ktrace) unsafe fn publish(
     }
     table.store(new, Release);
     len.store(old_len.wrapping_add(1) as i32, Release);
-    // SAFETY: The lock guards it.
-    if unsafe { (*tr.as_ptr()).current_trace } == tracer {
-        synchronize_tasks();
-    }
-    // SAFETY: The kernel's, from the same allocator; nobody looks at it any more.
+    // SAFETY: The kernel's, from the same allocator. Who looks at it holds the lock, as we do: the tracer was not
+    // current there, so nobody prints.
     unsafe { bindings::kfree(old.cast()) };
     Ok(())
 }
