@@ -41,6 +41,7 @@ use ktrace::error_log::ErrorLog;
 use ktrace::event::users::Counting;
 use ktrace::instances::Watch as InstanceWatch;
 use ktrace::{
+    live,
     symbols::{
         self,
         Resolved, //
@@ -103,6 +104,8 @@ impl kernel::Module for Ferrotrace {
         if let Some(state) = STATE.lock().as_mut() {
             state.reconcile(&lock)?;
         }
+        // Nothing can fail any more. What user space has seen of the module so far was of no use to it.
+        live::set(&lock);
         Ok(Self {
             _instances: instances,
             _users: users,

@@ -9,6 +9,7 @@
 #define KTRACE_NR_SLOTS 32
 
 struct dentry;
+struct file;
 struct file_operations;
 struct inode;
 struct ktrace_pack;
@@ -112,6 +113,8 @@ bool ktrace_dentry_is_gone(struct dentry *dentry);
 struct dentry *ktrace_dentry_parent(struct dentry *dentry);
 void ktrace_set_operations(struct dentry *dentry,
 			   const struct file_operations *fops);
+int ktrace_open_by(const struct file_operations *fops, struct inode *inode,
+		   struct file *file);
 void *ktrace_inode_private(struct inode *inode);
 const char *ktrace_find_task_probes(void);
 int ktrace_attach_task_probes(void);

@@ -31,6 +31,7 @@ use kernel::{
 
 use super::{
     cstr::Chars,
+    live,
     symbols::{
         this_module,
         Data,
@@ -189,7 +190,7 @@ pub struct OpenMode {
 
 /// A control file, opened.
 pub trait ControlFile: Send + Sized + 'static {
-    /// Opens the file that was made with `handle`. Task context.
+    /// Opens the file that was made with `handle`; not before [`live::set`]. Task context.
     fn open(handle: usize, mode: OpenMode) -> Result<KBox<Self>>;
 
     /// Prints what the file says. May be called again for the same read, with more room.
@@ -361,6 +362,7 @@ unsafe extern "C" fn open<T: ControlFile>(
     file: *mut bindings::file,
 ) -> c_int {
     from_result(|| {
+        live::check()?;
         // SAFETY: The inode of one of our files, which carries the handle.
         let handle = unsafe { ktrace_inode_private(inode) } as usize;
         // SAFETY: The file is being opened: nobody changes its flags.

@@ -46,6 +46,7 @@ use super::{
         Line,
         Printed, //
     },
+    live,
     seq::Seq,
     symbols::{
         this_module,
@@ -72,6 +73,11 @@ extern "C" {
     fn ktrace_call_print_graph_headers_flags(file: *mut abi::seq_file, flags: u32);
     fn ktrace_tracer_print_line(iter: *mut abi::trace_iterator) -> abi::print_line_t;
     fn ktrace_zalloc(size: usize) -> *mut c_void;
+    fn ktrace_open_by(
+        fops: *const bindings::file_operations,
+        inode: *mut bindings::inode,
+        file: *mut bindings::file,
+    ) -> c_int;
 }
 
 /// A tracer.
@@ -232,6 +238,7 @@ impl<T: Tracer> Registration<T> {
                 .read()
         };
         fops.owner = this_module();
+        fops.open = Some(open_option);
 
         let mut this = Self {
             resolved,
@@ -458,6 +465,18 @@ impl<T: Tracer> Drop for Registration<T> {
     }
 }
 
+/// # Safety
+///
+/// For the VFS: the inode of an option file, and a file that is being opened.
+unsafe extern "C" fn open_option(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
+    from_result(|| {
+        live::check()?;
+        // SAFETY: The kernel's own constant table of operations for such files, found by its name, which has this one;
+        // its arguments are what the VFS has passed.
+        Ok(unsafe { ktrace_open_by(Data::OptionFops.as_ptr(), inode, file) })
+    })
+}
+
 /// The trace array that a callback is given.
 ///
 /// # Safety
@@ -478,6 +497,7 @@ unsafe extern "C" fn init<T: Tracer>(tr: *mut abi::trace_array) -> c_int {
     from_result(|| {
         // SAFETY: Called by `tracing_set_tracer()`.
         let tr = unsafe { given(tr) };
+        live::check()?;
         // SAFETY: The module whose code this is. Fails if it is being removed.
         if !unsafe { bindings::try_module_get(this_module()) } {
             return Err(ENODEV);

@@ -28,6 +28,7 @@ mod unused;
 use events::Foo;
 
 use ktrace::{
+    live,
     symbols::{
         self,
         Resolved, //
@@ -202,6 +203,7 @@ impl kernel::Module for KtraceTest {
             handle: 0,
         };
         let dir = Dir::new(top, c"ktrace_test", core::iter::once(fire), &files)?;
+        live::set(&lock);
         drop(lock);
         Ok(Self {
             resolved,
