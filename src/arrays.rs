@@ -134,11 +134,11 @@ pub(crate) struct State {
     resolved: Resolved,
     arrays: KVec<Array>,
     next_serial: usize,
+    /// While anybody listens to an event that is made of them, or records a call graph.
+    accounts: Option<Arc<sched::Registration<Accounts>>>,
     /// While any trace array has a filter, and while there are accounts, which hear of switches through
     /// it and rely on its being told of everything first: made before them, and dropped after.
     watch: Option<task::Registration<Watch>>,
-    /// While anybody listens to an event that is made of them, or records a call graph.
-    accounts: Option<Arc<sched::Registration<Accounts>>>,
     /// Whether anybody listens to such an event.
     listened: bool,
     /// Gaps in the accounts that there were before.
@@ -582,7 +582,8 @@ impl State {
     ///
     /// # Errors
     ///
-    /// Those of [`State::start`], if it records otherwise from now on; it goes on as before then.
+    /// Those of [`State::start`], if it records otherwise from now on; it goes on as before then, or records
+    /// nothing (`recording: 0` in `stats`) if that fails as well.
     pub(crate) fn set_options(&mut self, tr: &TraceArray, flags: u32) -> Result {
         let Some(at) = self.index_of(tr) else {
             return Ok(());
