@@ -578,6 +578,11 @@ void ktrace_set_operations(struct dentry *dentry,
 	WRITE_ONCE(d_inode(dentry)->i_fop, fops);
 }
 
+bool ktrace_irqs_disabled(void)
+{
+	return irqs_disabled();
+}
+
 /* A table of the kernel's, so the function can be called through a pointer. */
 int ktrace_open_by(const struct file_operations *fops, struct inode *inode,
 		   struct file *file)

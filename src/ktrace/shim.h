@@ -113,6 +113,7 @@ bool ktrace_dentry_is_gone(struct dentry *dentry);
 struct dentry *ktrace_dentry_parent(struct dentry *dentry);
 void ktrace_set_operations(struct dentry *dentry,
 			   const struct file_operations *fops);
+bool ktrace_irqs_disabled(void);
 int ktrace_open_by(const struct file_operations *fops, struct inode *inode,
 		   struct file *file);
 void *ktrace_inode_private(struct inode *inode);

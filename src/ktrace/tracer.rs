@@ -78,6 +78,7 @@ extern "C" {
         inode: *mut bindings::inode,
         file: *mut bindings::file,
     ) -> c_int;
+    fn ktrace_irqs_disabled() -> bool;
 }
 
 /// A tracer.
@@ -557,8 +558,8 @@ unsafe extern "C" fn update_thresh<T: Tracer>(tr: *mut abi::trace_array) -> c_in
     0
 }
 
-/// Whether the iterator belongs to an open `trace` file. That of `ftrace_dump()` is opened, but
-/// never closed; it has no per-CPU iterators.
+/// Whether the iterator belongs to an open `trace` file, or reads as such a one does. That of
+/// `ftrace_dump()` is opened, but never closed; it has no per-CPU iterators.
 ///
 /// # Safety
 ///
@@ -616,10 +617,14 @@ unsafe fn take_readings<T: Tracer>(iter: *mut abi::trace_iterator) {
 ///
 /// For the kernel, as a callback of `struct tracer`: with an iterator whose tracer this is.
 unsafe extern "C" fn open<T: Tracer>(iter: *mut abi::trace_iterator) {
-    // SAFETY: As passed by the kernel. The tracer is current in the iterator's trace array, or the
-    // iterator would not call it, so there is a reference already and one more can be had.
+    // Not so that of kdb, which is never closed either and keeps its per-CPU iterators for the next time
+    // (`kdb_ftdump()`). The machine stands still then: nothing may be allocated. A file is opened with a mutex held.
+    // SAFETY: No preconditions.
+    let stands_still = unsafe { ktrace_irqs_disabled() };
+    // SAFETY: As passed by the kernel. The iterator of a file calls the tracer that is current in its trace array, under
+    // `trace_types_lock`, so there is a reference already and one more can be had.
     unsafe {
-        if is_file(iter) {
+        if is_file(iter) && !stands_still {
             bindings::__module_get(this_module());
             give_readings::<T>(iter);
         } else {
