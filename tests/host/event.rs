@@ -4,5 +4,7 @@
 
 #[path = "../../src/ktrace/event/format.rs"]
 pub(crate) mod format;
+#[path = "../../src/ktrace/event/layout.rs"]
+pub(crate) mod layout;
 #[path = "../../src/ktrace/event/text.rs"]
 pub(crate) mod text;

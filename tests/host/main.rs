@@ -3,7 +3,7 @@
 //! Tests on the host of what needs no kernel: the policy (`src/filter/`, `src/limits.rs`,
 //! `src/profile/spread.rs`, `src/sched/stamp.rs`, `src/watch/born.rs`), the words of compact records
 //! (`src/ktrace/compact/word.rs`) and who reads them (`tools/traceevent/`), and the text of trace events
-//! (`src/ktrace/event/`). `run` builds and runs them.
+//! and where their fields stand (`src/ktrace/event/`). `run` builds and runs them.
 
 // Not all of what follows is needed here.
 #[allow(dead_code)]
@@ -83,6 +83,7 @@ mod format;
 mod glob;
 mod ids;
 mod input;
+mod layout;
 mod list;
 mod pack_words;
 mod plugin;

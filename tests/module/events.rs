@@ -126,15 +126,21 @@ trace_event! {
 trace_event! {
     system ktrace_test;
 
-    /// A string of any length.
+    /// A string of any length, and what may have no room behind it.
     pub(crate) event long_one(text: &&[u8]);
 
     record {
         text: Str = text,
+        words: DynArray<u64> = &[5, 6],
         after: DynArray<u8> = text,
+        last: Str = b"the end",
+        bits: Bitmask = &[0b1011],
+        very_last: Str = b"of all",
     }
 
-    print "{} {} {}", len(text), len(after), text;
+    print "{} {} {} {} {} {} {} ({}) <{}> <{}>",
+        len(text), len(words), len(after), len(last), len(bits), len(very_last), words, bits, last,
+        very_last;
 }
 
 trace_event_class! {

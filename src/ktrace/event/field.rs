@@ -30,6 +30,7 @@ use kernel::{
     cpumask::Cpumask, //
 };
 
+use super::layout::Wish;
 use crate::ktrace::task::{
     Comm,
     COMM_LEN, //
@@ -113,10 +114,11 @@ pub unsafe trait Field {
     /// What it is assigned from.
     type Source<'a>: Copy;
 
-    /// How many bytes it wants behind the fixed part.
+    /// What it wants behind the fixed part: nothing, unless `Stored` is a `u32` that tells where that
+    /// is.
     #[inline]
-    fn extra(_source: Self::Source<'_>) -> usize {
-        0
+    fn wish(_source: Self::Source<'_>) -> Wish {
+        wish_for::<u8>(&[])
     }
 
     /// What to store. `extra` is where the bytes behind the fixed part are to go: as many as were
@@ -322,6 +324,16 @@ const fn dynamic(parts: &[&CStr], signed: bool) -> Shape {
     }
 }
 
+/// To have all of these behind the fixed part, or none that is not whole.
+#[inline]
+fn wish_for<T>(items: &[T]) -> Wish {
+    Wish {
+        len: core::mem::size_of_val(items),
+        piece: size_of::<T>(),
+        never_empty: false,
+    }
+}
+
 fn copy(to: &mut [u8], from: &[u8]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to = *from;
@@ -344,8 +356,8 @@ unsafe impl<T: Integer + 'static> Field for DynArray<T> {
     type Source<'a> = &'a [T];
 
     #[inline]
-    fn extra(source: &[T]) -> usize {
-        core::mem::size_of_val(source)
+    fn wish(source: &[T]) -> Wish {
+        wish_for(source)
     }
 
     #[inline]
@@ -370,8 +382,13 @@ unsafe impl Field for Str {
     type Source<'a> = &'a [u8];
 
     #[inline]
-    fn extra(source: &[u8]) -> usize {
-        before_zero(source).len().saturating_add(1)
+    fn wish(source: &[u8]) -> Wish {
+        Wish {
+            len: before_zero(source).len().saturating_add(1),
+            piece: 1,
+            // Whoever prints it looks for its end, whatever its length.
+            never_empty: true,
+        }
     }
 
     #[inline]
@@ -394,8 +411,8 @@ unsafe impl Field for Bitmask {
     type Source<'a> = &'a [usize];
 
     #[inline]
-    fn extra(source: &[usize]) -> usize {
-        core::mem::size_of_val(source)
+    fn wish(source: &[usize]) -> Wish {
+        wish_for(source)
     }
 
     #[inline]
@@ -422,8 +439,8 @@ unsafe impl Field for CpuSet {
     type Source<'a> = &'a Cpumask;
 
     #[inline]
-    fn extra(source: &Cpumask) -> usize {
-        core::mem::size_of_val(cpumask_words(source))
+    fn wish(source: &Cpumask) -> Wish {
+        wish_for(cpumask_words(source))
     }
 
     #[inline]

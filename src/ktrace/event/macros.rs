@@ -204,10 +204,10 @@ macro_rules! trace_event {
             pub fn write(sink: &mut impl __event::sink::Sink, $($arg: $argtype),+) {
                 let ($($field,)+): ($(<$type as __event::field::Field>::Source<'_>,)+) =
                     ($($value,)+);
-                let mut layout = __event::record::Layout::new::<Record>();
+                let mut layout = __event::layout::Layout::new::<Record>();
                 $(
-                    let extra = <$type as __event::field::Field>::extra($field);
-                    let $field = ($field, layout.add(extra));
+                    let wish = <$type as __event::field::Field>::wish($field);
+                    let $field = ($field, layout.add(wish));
                 )+
                 let start = sink.reserve(layout.size());
                 if start.is_null() {

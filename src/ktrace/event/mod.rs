@@ -31,6 +31,7 @@
 pub mod class;
 pub mod field;
 pub mod format;
+pub mod layout;
 pub mod record;
 pub mod show;
 pub mod sink;

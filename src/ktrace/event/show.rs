@@ -289,7 +289,7 @@ show_texts! {
     [const N: usize] FixedStr<N>;
 }
 
-// SAFETY: `store()` ends the string with a zero.
+// SAFETY: A string has one byte at least in every record, and `store()` ends it with a zero.
 unsafe impl Show for Str {
     const FAMILY: Family = Family::Str;
     const EXPRESSION: Expression = Expression::new().code("__get_str(").field().code(")");

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Where the fields of a record stand, and what is cut off.
+
+use crate::event::layout::{
+    Layout,
+    Wish,
+    MAX_RECORD, //
+};
+
+fn array(len: usize, piece: usize) -> Wish {
+    Wish {
+        len,
+        piece,
+        never_empty: false,
+    }
+}
+
+fn string(len: usize) -> Wish {
+    Wish {
+        len,
+        piece: 1,
+        never_empty: true,
+    }
+}
+
+/// The offsets and lengths, and the size of the record, with a fixed part of that many words.
+fn laid_out<const WORDS: usize>(wishes: &[Wish]) -> (Vec<(usize, usize)>, usize) {
+    assert!(wishes.len() <= WORDS);
+    let mut layout = Layout::new::<[u32; WORDS]>();
+    let spans = wishes.iter().map(|wish| {
+        let span = layout.add(*wish);
+        (span.offset(), span.size())
+    });
+    let spans = spans.collect();
+    (spans, layout.size())
+}
+
+#[test]
+fn what_has_room_gets_what_it_wants() {
+    let wishes = [array(0, 8), string(6), array(16, 8), array(3, 1)];
+    let (spans, size) = laid_out::<4>(&wishes);
+    assert_eq!(spans, [(16, 0), (16, 6), (22, 16), (38, 3)]);
+    assert_eq!(size, 41);
+}
+
+#[test]
+fn arrays_are_cut_off_between_elements() {
+    for (len, left) in [
+        (0, 32),
+        (1, 24),
+        (7, 24),
+        (8, 24),
+        (9, 16),
+        (31, 0),
+        (32, 0),
+    ] {
+        // All but 32 bytes, and the four that are set aside.
+        let filled = MAX_RECORD - 16 - 4 - 32;
+        let wishes = [string(filled), array(len, 1), array(4000, 8)];
+        let (spans, size) = laid_out::<4>(&wishes);
+        assert_eq!(spans[1].1, len);
+        assert_eq!(spans[2].1, left, "{len}");
+        assert_eq!(size, 16 + filled + len + left);
+    }
+}
+
+#[test]
+fn a_string_has_a_byte_even_where_there_is_no_room() {
+    let wishes = [
+        array(5000, 1),
+        string(8),
+        array(8, 8),
+        string(1),
+        array(0, 1),
+        string(5000),
+    ];
+    let (spans, size) = laid_out::<6>(&wishes);
+    let end = MAX_RECORD - 6;
+    assert_eq!(
+        spans,
+        [
+            (24, end - 24),
+            (end, 1),
+            (end + 1, 0),
+            (end + 1, 1),
+            (end + 2, 0),
+            (end + 2, 1)
+        ]
+    );
+    assert_eq!(size, end + 3);
+}
+
+#[test]
+fn no_record_is_longer_than_records_may_be() {
+    // The longest fixed part there is, nothing but strings.
+    const WORDS: usize = 768;
+    let (spans, size) = laid_out::<WORDS>(&[string(9); WORDS]);
+    assert!(spans.iter().all(|(_, len)| *len >= 1));
+    assert_eq!(size, MAX_RECORD);
+    for first in 3700..3900 {
+        let (_, size) = laid_out::<4>(&[string(first), string(99), array(99, 4), string(1)]);
+        assert!(size <= MAX_RECORD);
+    }
+}
