@@ -15,6 +15,10 @@
 #include <linux/trace_events.h>
 #include <linux/workqueue.h>
 
+#ifdef CONFIG_ARM64
+#include <asm/pointer_auth.h>
+#endif
+
 #include "event.h"
 
 /*
@@ -120,10 +124,30 @@ void ktrace_perf_exit(void)
 	ktrace_probe_unlock();
 }
 
-void ktrace_perf_caller(struct pt_regs *regs)
+/*
+ * Where perf and BPF begin a callchain: whom the caller of this, the listener, will
+ * return to. perf_fetch_caller_regs() tells of the function that it stands in, which
+ * must not have returned when the record is submitted; this one has by then, and a
+ * chain that is followed by frame records would begin at one that is overwritten.
+ */
+#ifdef CONFIG_ARM64
+noinline void ktrace_perf_caller(struct pt_regs *regs)
+{
+	/* Frame records: that of whoever called, and where to return to. */
+	const unsigned long *own = __builtin_frame_address(0);
+	const unsigned long *listener = (const unsigned long *)own[0];
+
+	perf_arch_fetch_caller_regs(regs, ptrauth_strip_kernel_insn_pac(listener[1]));
+	regs->regs[29] = listener[0];
+	regs->sp = listener[0];
+}
+#else
+/* x86 follows the stack as it is, and takes of these only where to begin to tell of it. */
+noinline void ktrace_perf_caller(struct pt_regs *regs)
 {
 	perf_fetch_caller_regs(regs);
 }
+#endif
 
 #endif
 

@@ -132,6 +132,9 @@ extern "C" {
 
 /// perf, and BPF programs that hang on the event.
 ///
+/// All of it is inlined into the listener: a callchain begins where that returns to, and is followed
+/// from its frame, which has to be there until the record has been submitted.
+///
 /// # Invariants
 ///
 /// Preemption is off, and `call` valid, until drop. If not null, `record` is a buffer of `size`
@@ -154,7 +157,7 @@ impl Perf {
     ///
     /// `call` must be the data of a listener that the kernel attached for perf, and the listener
     /// not return before this is dropped.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn new(call: *mut c_void) -> Option<Self> {
         let call: *mut abi::trace_event_call = call.cast();
         // SAFETY: By the precondition.
@@ -176,12 +179,13 @@ impl Perf {
 
 #[cfg(CONFIG_PERF_EVENTS)]
 impl Sink for Perf {
-    #[inline]
+    #[inline(always)]
     fn reserve(&mut self, len: usize) -> *mut u8 {
         // A record and the 32-bit size that perf puts in front are a multiple of 64 bits.
         self.size = len.wrapping_add(4).next_multiple_of(8).wrapping_sub(4) as c_int;
         // SAFETY: Preemption is off; the size is below perf's limit of 8192 bytes, as that of
-        // every record is. The registers belong to the buffer.
+        // every record is. The registers belong to the buffer. This is a part of the listener, which
+        // keeps a frame record where `ktrace_perf_caller()` reads one.
         unsafe {
             self.record = perf_trace_buf_alloc(self.size, &mut self.regs, &mut self.context);
             if !self.record.is_null() {
@@ -194,7 +198,7 @@ impl Sink for Perf {
 
 #[cfg(CONFIG_PERF_EVENTS)]
 impl Drop for Perf {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: Submits what perf gave, and turns preemption on again, by the invariants.
         unsafe {
