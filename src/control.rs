@@ -3,12 +3,13 @@
 //! The control files: the folder `ferrotrace/` of every trace array.
 //!
 //! They behave as ftrace's own. Opened with `>` a file is replaced by what is written, with `>>`
-//! added to; opened with `>` and closed, or written nothing but white space, it is cleared. What is
-//! wrong with a write is returned by it and told in the trace array's `error_log`, and what was set
+//! added to; opened with `>` and closed, or written nothing but white space, it is cleared, unless it
+//! is a switch. What is wrong with a write is returned by it and told in the trace array's `error_log`, and what was set
 //! before stays: a `>` takes effect with the first good write, not with the opening.
 //!
-//! A word may be split over several writes. One that has no white space behind it counts when the
-//! file is closed.
+//! A word may be split over several writes. One that has no white space behind it counts when a
+//! descriptor of the file is closed, a duplicate or an inherited one too: it is to `close()` that an
+//! error can be returned.
 
 use core::ffi::CStr;
 
@@ -74,6 +75,16 @@ enum Kind {
     Thresholds,
     Profile,
     Stats,
+}
+
+impl Kind {
+    /// Whether there is something that `>` takes away.
+    fn can_be_cleared(self) -> bool {
+        match self {
+            Kind::List(_) | Kind::MaxGraphDepth | Kind::Thresholds | Kind::Profile => true,
+            Kind::FollowFork | Kind::Stats => false,
+        }
+    }
 }
 
 /// A control file: its name, what it is about, and what it says of itself at its top.
@@ -178,18 +189,35 @@ impl Control {
         Ok(with(state, state.by_serial(self.serial).ok_or(ENODEV)?))
     }
 
-    /// Puts into force the entries that were written so far. With none, the list is cleared if it is
-    /// to be replaced.
-    fn commit(&mut self, data: &[u8]) -> Result {
+    /// Takes a piece of what is written; nothing clears what there is, if it is to be replaced.
+    fn take(&mut self, data: &[u8]) -> Result {
         match self.about.kind {
-            Kind::Thresholds => return self.set_thresholds(data),
-            Kind::MaxGraphDepth => return self.set_max_depth(data),
-            Kind::Profile => return self.clear_profile(),
-            Kind::List(_) | Kind::FollowFork | Kind::Stats => {}
+            Kind::List(name) => self.add_to_list(name, data),
+            Kind::FollowFork => self.set_follow_fork(data),
+            Kind::MaxGraphDepth => self.set_max_depth(data),
+            Kind::Thresholds => self.set_thresholds(data),
+            Kind::Profile => self.clear_profile(),
+            Kind::Stats => Err(EBADF),
         }
-        let Kind::List(name) = self.about.kind else {
-            return Ok(());
-        };
+    }
+
+    fn add_to_list(&mut self, name: ListName, data: &[u8]) -> Result {
+        let input = self.input.as_mut().ok_or(EBADF)?;
+        if let Err(error) = input.write(data) {
+            return Err(self.refuse(data, &error));
+        }
+        // White space alone clears the list. The beginning of a word waits for the rest of it, and what was
+        // written before it in one go waits too: it may be that all of that is refused.
+        if !input.has_half_word() && (input.has_entries() || self.replace) {
+            self.commit(name, data)?;
+        }
+        self.written = self.written.saturating_add(data.len());
+        Ok(())
+    }
+
+    /// Puts into force the entries of a list that were written so far. With none, it is cleared if it
+    /// is to be replaced.
+    fn commit(&mut self, name: ListName, data: &[u8]) -> Result {
         let Some(input) = &mut self.input else {
             return Ok(());
         };
@@ -234,7 +262,9 @@ impl Control {
     }
 
     fn set_follow_fork(&mut self, data: &[u8]) -> Result {
-        let on = parse_switch(data).map_err(|error| self.refuse(data, &error))?;
+        let Some(on) = parse_switch(data).map_err(|error| self.refuse(data, &error))? else {
+            return Ok(());
+        };
         let mut state = STATE.lock();
         let state = state.as_mut().ok_or(ENODEV)?;
         let mut filter = state
@@ -249,7 +279,9 @@ impl Control {
     }
 
     fn set_max_depth(&mut self, data: &[u8]) -> Result {
-        let depth = parse_depth(data).map_err(|error| self.refuse(data, &error))?;
+        let Some(depth) = parse_depth(data).map_err(|error| self.refuse(data, &error))? else {
+            return Ok(());
+        };
         self.with(|_, array| array.recorder().set_max_depth(depth))
     }
 
@@ -362,7 +394,7 @@ impl ControlFile for Control {
             serial,
             tr,
             errors,
-            replace: mode.write && mode.truncate,
+            replace: mode.write && mode.truncate && about.kind.can_be_cleared(),
             input,
             untouched: true,
             written: 0,
@@ -392,35 +424,19 @@ impl ControlFile for Control {
             return Ok(());
         }
         self.untouched = false;
-        match self.about.kind {
-            Kind::FollowFork => return self.set_follow_fork(data),
-            Kind::MaxGraphDepth => return self.set_max_depth(data),
-            Kind::Thresholds => return self.set_thresholds(data),
-            Kind::Profile => return self.clear_profile(),
-            Kind::List(_) | Kind::Stats => {}
-        }
-        let input = self.input.as_mut().ok_or(EBADF)?;
-        if let Err(error) = input.write(data) {
-            return Err(self.refuse(data, &error));
-        }
-        // White space alone clears the list. The beginning of a word waits for the rest of it, and what was
-        // written before it in one go waits too: it may be that all of that is refused.
-        if !input.has_half_word() && (input.has_entries() || self.replace) {
-            self.commit(data)?;
-        }
-        self.written = self.written.saturating_add(data.len());
-        Ok(())
+        self.take(data)
     }
 
     fn too_long(&mut self) -> Error {
         self.untouched = false;
-        let fault = match &mut self.input {
-            Some(input) => input.refuse_size().fault(),
-            None => match self.about.kind {
-                Kind::MaxGraphDepth => Fault::NotADepth,
-                Kind::Thresholds => Fault::NotAThreshold,
-                _ => Fault::NotASwitch,
-            },
+        if let Some(input) = &mut self.input {
+            input.refuse_size();
+        }
+        let fault = match self.about.kind {
+            Kind::List(_) | Kind::Profile | Kind::Stats => Fault::TooMany,
+            Kind::FollowFork => Fault::NotASwitch,
+            Kind::MaxGraphDepth => Fault::NotADepth,
+            Kind::Thresholds => Fault::NotAThreshold,
         };
         self.errors
             .log(&self.tr, self.about.name, b"", fault.index(), 0);
@@ -435,7 +451,7 @@ impl ControlFile for Control {
     }
 
     fn flush(&mut self) -> Result {
-        let Some(input) = &mut self.input else {
+        let (Kind::List(name), Some(input)) = (self.about.kind, &mut self.input) else {
             return Ok(());
         };
         if self.untouched || input.has_failed() {
@@ -445,14 +461,14 @@ impl ControlFile for Control {
             return Err(self.refuse(b"", &error));
         }
         if input.has_entries() || self.replace {
-            self.commit(b"")?;
+            self.commit(name, b"")?;
         }
         Ok(())
     }
 
     fn closed(&mut self) {
         // `> file`, and nothing more.
-        if self.untouched && self.replace && self.commit(b"").is_err() {
+        if self.untouched && self.replace && self.take(b"").is_err() {
             pr_warn!("could not clear a control file\n");
         }
     }

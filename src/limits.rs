@@ -5,9 +5,12 @@
 use kernel::sync::atomic::Atomic;
 
 use crate::{
-    filter::error::{
-        Fault,
-        InputError, //
+    filter::{
+        error::{
+            Fault,
+            InputError, //
+        },
+        input::Written, //
     },
     word::Word, //
 };
@@ -181,14 +184,15 @@ impl Limits {
     }
 }
 
-/// Reads a depth, white space around it; nothing but white space is 0.
-pub(crate) fn parse_depth(text: &[u8]) -> Result<u32, InputError> {
-    let word = text.trim_ascii();
-    if word.is_empty() {
-        return Ok(0);
-    }
+/// Reads a depth; nothing but white space is 0. `None` if there are only comments.
+pub(crate) fn parse_depth(text: &[u8]) -> Result<Option<u32>, InputError> {
+    let word = match Written::new(text) {
+        Written::Nothing => return Ok(Some(0)),
+        Written::Comments => return Ok(None),
+        Written::Value(word) => word,
+    };
     match number(word) {
-        Some(depth) if depth <= u64::from(u32::MAX) => Ok(depth as u32),
+        Some(depth) if depth <= u64::from(u32::MAX) => Ok(Some(depth as u32)),
         _ => Err(InputError::new(Fault::NotADepth, word, 0)),
     }
 }

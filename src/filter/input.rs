@@ -217,12 +217,41 @@ fn replace_by<L>(
     Ok(())
 }
 
-/// Reads a switch: `0` or `1`, white space around it.
-pub(crate) fn parse_switch(text: &[u8]) -> Result<bool, InputError> {
-    match text.trim_ascii() {
-        b"0" => Ok(false),
-        b"1" => Ok(true),
-        word => Err(InputError::new(Fault::NotASwitch, word, 0)),
+/// What was written to a file that has one value. Lines that begin with `#` are comments.
+pub(crate) enum Written<'a> {
+    /// Nothing but white space.
+    Nothing,
+    /// Nothing but comments, and maybe white space.
+    Comments,
+    /// The line that is neither, without the white space around it; all the text if there are several.
+    Value(&'a [u8]),
+}
+
+impl<'a> Written<'a> {
+    /// What `text` is.
+    pub(crate) fn new(text: &'a [u8]) -> Self {
+        let text = text.trim_ascii();
+        if text.is_empty() {
+            return Self::Nothing;
+        }
+        let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        let mut values = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"));
+        match (values.next(), values.next()) {
+            (None, _) => Self::Comments,
+            (Some(value), None) => Self::Value(value),
+            _ => Self::Value(text),
+        }
+    }
+}
+
+/// Reads a switch: `0` or `1`. `None` if there are only comments.
+pub(crate) fn parse_switch(text: &[u8]) -> Result<Option<bool>, InputError> {
+    match Written::new(text) {
+        Written::Comments => Ok(None),
+        Written::Value(b"0") => Ok(Some(false)),
+        Written::Value(b"1") => Ok(Some(true)),
+        Written::Value(word) => Err(InputError::new(Fault::NotASwitch, word, 0)),
+        Written::Nothing => Err(InputError::new(Fault::NotASwitch, b"", 0)),
     }
 }
 

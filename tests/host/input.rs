@@ -398,8 +398,13 @@ fn switches_are_0_or_1() {
         (b"1", true),
         (b"0\n", false),
         (b" 1 \n", true),
+        (b"# follow_fork: 1 or 0\n0\n", false),
+        (b"\n  # 0\n# 0\n\n 1\n# 0", true),
     ] {
-        assert_eq!(parse_switch(text).ok(), Some(on));
+        assert_eq!(parse_switch(text).ok(), Some(Some(on)));
+    }
+    for text in [b"#".as_slice(), b"# 1\n", b"\n #1\n\n#0\n"] {
+        assert_eq!(parse_switch(text).ok(), Some(None));
     }
     for text in [
         b"".as_slice(),
@@ -414,6 +419,9 @@ fn switches_are_0_or_1() {
         b"on",
         b"1\0",
         b"0x1",
+        b"1 # 1",
+        b"# 1\n2\n",
+        b"0\n# between\n1\n",
         &[b'1'; 5000],
     ] {
         let error = parse_switch(text).unwrap_err();

@@ -98,8 +98,13 @@ fn depths_are_decimal_numbers() {
         ("0", 0),
         (" 7\n", 7),
         ("4294967295", u32::MAX),
+        ("# max_graph_depth: 0 is all\n3\n", 3),
+        ("\n\t# 1\n4\n # 5", 4),
     ] {
-        assert_eq!(parse_depth(text.as_bytes()).unwrap(), depth);
+        assert_eq!(parse_depth(text.as_bytes()).unwrap(), Some(depth));
+    }
+    for text in ["#", "# 3\n", "\n #3\n# 4"] {
+        assert_eq!(parse_depth(text.as_bytes()).unwrap(), None);
     }
     for text in [
         "x",
@@ -109,6 +114,8 @@ fn depths_are_decimal_numbers() {
         "0x1",
         "1.0",
         "99999999999999999999",
+        "1 # 1",
+        "1\n# between\n2",
     ] {
         let error = parse_depth(text.as_bytes()).unwrap_err();
         assert_eq!(error.fault(), Fault::NotADepth, "{text:?}");
