@@ -100,9 +100,9 @@ impl ErrorLog {
     /// Takes this table's entries out of all logs.
     pub fn forget(&self, lock: &TypesLock) {
         let mutex = Data::ErrorLogLock.as_ptr();
-        // SAFETY: The kernel's own static mutex, found by its name. Whoever holds it takes no other lock,
-        // so none can be taken in the wrong order, whatever is held here and by who calls
-        // `tracing_log_err()`.
+        // SAFETY: The kernel's own static mutex, found by its name. Who holds it takes no other lock,
+        // neither below nor in `tracing_log_err()`, so it can be taken under any that may be slept
+        // with.
         unsafe { bindings::mutex_lock(mutex) };
         for tr in lock.arrays() {
             let raw = tr.as_ptr();
