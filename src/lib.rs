@@ -97,7 +97,7 @@ impl kernel::Module for Ferrotrace {
             *STATE.lock() = Some(State::new(resolved, files, tracer, errors, no_filter));
         }
         let loaded = Loaded(resolved);
-        let users = Counting::new(resolved);
+        let users = Counting::new(resolved)?;
         let instances = InstanceWatch::new(resolved)?;
         // After the probes are in place, so that no instance is missed.
         let lock = TypesLock::new(resolved);

@@ -179,10 +179,14 @@ struct trace_event_functions ktrace_event_functions = {
  * can sleep for it wait for.
  */
 static atomic_t ktrace_event_nr_users = ATOMIC_INIT(0);
+/* What came of the work when it ran last: 0 or an errno below zero. */
+static int ktrace_event_users_result;
 
 static void ktrace_event_users_work_func(struct work_struct *unused)
 {
-	ktrace_event_users_changed(atomic_read(&ktrace_event_nr_users));
+	int ret = ktrace_event_users_changed(atomic_read(&ktrace_event_nr_users));
+
+	WRITE_ONCE(ktrace_event_users_result, ret);
 }
 static DECLARE_WORK(ktrace_event_users_work, ktrace_event_users_work_func);
 
@@ -204,16 +208,55 @@ struct tracepoint_ext ktrace_event_users = {
 	.unregfunc = ktrace_event_last_listener,
 };
 
-void ktrace_event_users_start(void)
+/* Waits for the work. Returns what came of it. */
+static int ktrace_event_users_wait(void)
+{
+	flush_work(&ktrace_event_users_work);
+	return READ_ONCE(ktrace_event_users_result);
+}
+
+int ktrace_event_users_start(void)
 {
 	schedule_work(&ktrace_event_users_work);
-	flush_work(&ktrace_event_users_work);
+	return ktrace_event_users_wait();
 }
 
 /* For the end of the module, when nobody can listen any more. */
 void ktrace_event_users_stop(void)
 {
 	cancel_work_sync(&ktrace_event_users_work);
+}
+
+static int ktrace_event_unlisten(struct trace_event_call *call, enum trace_reg type, void *data)
+{
+	int ret = trace_event_reg(call, type, data);
+
+	if (call->tp->ext)
+		ktrace_event_users_wait();
+	return ret;
+}
+
+/*
+ * Attaches a listener. If what has to be going on for the event cannot be, it is
+ * detached again, by @undo, and has returned: the kernel frees what it uses at once.
+ */
+static int ktrace_event_listen(struct trace_event_call *call, enum trace_reg type,
+			       enum trace_reg undo, void *data)
+{
+	/* Listeners who do not ask, as BPF's, may have been left without. */
+	bool failed = READ_ONCE(ktrace_event_users_result);
+	int ret = trace_event_reg(call, type, data);
+
+	if (ret || !call->tp->ext)
+		return ret;
+	if (failed)
+		schedule_work(&ktrace_event_users_work);
+	ret = ktrace_event_users_wait();
+	if (ret) {
+		ktrace_event_unlisten(call, undo, data);
+		tracepoint_synchronize_unregister();
+	}
+	return ret;
 }
 
 /*
@@ -233,20 +276,21 @@ int ktrace_event_reg(struct trace_event_call *call, enum trace_reg type, void *d
 	case TRACE_REG_REGISTER:
 		if (!try_module_get(call->module))
 			return -ENODEV;
-		break;
+		ret = ktrace_event_listen(call, type, TRACE_REG_UNREGISTER, data);
+		if (ret)
+			module_put(call->module);
+		return ret;
 	case TRACE_REG_UNREGISTER:
+		ret = ktrace_event_unlisten(call, type, data);
+		module_put(call->module);
+		return ret;
 #ifdef CONFIG_PERF_EVENTS
 	case TRACE_REG_PERF_REGISTER:
+		return ktrace_event_listen(call, type, TRACE_REG_PERF_UNREGISTER, data);
 	case TRACE_REG_PERF_UNREGISTER:
+		return ktrace_event_unlisten(call, type, data);
 #endif
-		break;
 	default:
 		return trace_event_reg(call, type, data);
 	}
-	ret = trace_event_reg(call, type, data);
-	if (call->tp->ext)
-		flush_work(&ktrace_event_users_work);
-	if (type == TRACE_REG_UNREGISTER || (type == TRACE_REG_REGISTER && ret))
-		module_put(call->module);
-	return ret;
 }

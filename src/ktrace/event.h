@@ -10,7 +10,7 @@ struct trace_seq;
 
 /* Defined in Rust. */
 void ktrace_event_print(struct trace_iterator *iter, struct trace_event *event);
-void ktrace_event_users_changed(bool any);
+int ktrace_event_users_changed(bool any);
 
 /* Defined in event.c, called from Rust. */
 bool ktrace_tracepoint_enter(struct srcu_ctr __percpu **ctr);
@@ -22,7 +22,7 @@ void ktrace_perf_exit(void);
 const char *ktrace_seq_position(struct trace_seq *seq);
 void ktrace_perf_caller(struct pt_regs *regs);
 int ktrace_event_reg(struct trace_event_call *call, enum trace_reg type, void *data);
-void ktrace_event_users_start(void);
+int ktrace_event_users_start(void);
 void ktrace_event_users_stop(void);
 extern struct trace_event_functions ktrace_event_functions;
 extern struct tracepoint_ext ktrace_event_users;

@@ -18,13 +18,16 @@ pub(crate) struct Users;
 bind_event_users!(Users);
 
 impl EventUsers for Users {
-    fn changed(any: bool) {
+    fn changed(any: bool) -> Result {
         // Before the module is there, [`Counting`](crate::ktrace::event::users::Counting) is not,
         // and will ask again.
-        if let Some(state) = STATE.lock().as_mut() {
-            if let Err(error) = state.set_listened(any) {
-                pr_err!("cannot watch the scheduler: {:?}\n", error);
-            }
-        }
+        let mut state = STATE.lock();
+        let Some(state) = state.as_mut() else {
+            return Ok(());
+        };
+        // Not all who listen are told.
+        state
+            .set_listened(any)
+            .inspect_err(|error| pr_err!("cannot watch the scheduler: {:?}\n", error))
     }
 }

@@ -131,5 +131,7 @@ impl InstancesChanged for Nobody {
 }
 
 impl EventUsers for Nobody {
-    fn changed(_: bool) {}
+    fn changed(_: bool) -> Result {
+        Ok(())
+    }
 }

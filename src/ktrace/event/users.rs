@@ -5,6 +5,11 @@
 //!
 //! Listeners of all kinds count: trace arrays, perf, BPF's raw tracepoints, other modules.
 
+use kernel::{
+    error::to_result,
+    prelude::*, //
+};
+
 use crate::ktrace::symbols::Resolved;
 
 /// What has to be going on while there are users.
@@ -15,11 +20,16 @@ pub trait EventUsers {
     ///
     /// Who turns an event on by its files or by perf goes on when this has returned; BPF and other
     /// modules do not wait for it.
-    fn changed(any: bool);
+    ///
+    /// # Errors
+    ///
+    /// What they need cannot be had. Who waited is refused with it, and the next one who listens has
+    /// this called again. That there are no users any more cannot be refused.
+    fn changed(any: bool) -> Result;
 }
 
 extern "C" {
-    fn ktrace_event_users_start();
+    fn ktrace_event_users_start() -> c_int;
     fn ktrace_event_users_stop();
 }
 
@@ -29,10 +39,16 @@ pub struct Counting(());
 impl Counting {
     /// Calls [`EventUsers::changed`] as things are, and from now on whenever they change. May
     /// sleep.
-    pub fn new(_: Resolved) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// That of the call: an event was on before, and would be silent.
+    pub fn new(_: Resolved) -> Result<Self> {
+        // Before the call: dropped, it waits for work that others queue.
+        let this = Self(());
         // SAFETY: May sleep; queues the work and waits for it.
-        unsafe { ktrace_event_users_start() }
-        Self(())
+        to_result(unsafe { ktrace_event_users_start() })?;
+        Ok(this)
     }
 }
 
@@ -50,8 +66,11 @@ macro_rules! bind_event_users {
     ($type:ty) => {
         const _: () = {
             #[no_mangle]
-            extern "C" fn ktrace_event_users_changed(any: bool) {
-                <$type as $crate::ktrace::event::users::EventUsers>::changed(any);
+            extern "C" fn ktrace_event_users_changed(any: bool) -> ::kernel::ffi::c_int {
+                match <$type as $crate::ktrace::event::users::EventUsers>::changed(any) {
+                    Ok(()) => 0,
+                    Err(error) => error.to_errno(),
+                }
             }
         };
     };
