@@ -182,9 +182,10 @@ static struct ktrace_pack __percpu *ktrace_packs[KTRACE_NR_SLOTS];
 
 void ktrace_set_packs(unsigned int slot, struct ktrace_pack __percpu *packs)
 {
-	/* What is in them is there before they are found. */
-	if (slot < KTRACE_NR_SLOTS)
+	if (slot < KTRACE_NR_SLOTS) {
+		/* What is in them is there before they are found: ktrace_pack_put(). */
 		smp_store_release(&ktrace_packs[slot], packs);
+	}
 }
 
 /* Under the guard against recursion that is the kernel's own, shared by all users of ftrace. */
