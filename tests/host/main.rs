@@ -74,6 +74,7 @@ mod ktrace {
 
 #[allow(dead_code)]
 mod born;
+#[expect(dead_code, reason = "accounts need more of it")]
 #[path = "../../src/word.rs"]
 mod word;
 
