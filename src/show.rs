@@ -343,7 +343,11 @@ impl Page<'_, '_> {
     }
 
     fn ret(&mut self, ret: &GraphReturn) -> Printed {
-        let times = self.reading.times.take();
+        let times = match &self.reading.times {
+            // A call of an interrupt came between these times and the return that they are of.
+            Some(times) if ret.call.depth > times.depth => None,
+            _ => self.reading.times.take(),
+        };
         if self.reading.hides_return(self.options, &ret.call) {
             return Printed::Done;
         }

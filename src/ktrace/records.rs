@@ -328,6 +328,9 @@ pub struct GraphReturn {
 /// room for it. The kernel, and whatever reads its records, overlooks it.
 const GRAPH_CLOSES: u32 = 1;
 
+/// In the same place: what stands where the value would is none. Only in records that are made for who prints.
+const GRAPH_NO_VALUE: u32 = 2;
+
 /// Whether the kernel's own record has room for the value that a function returns. Where it has,
 /// there has to be one in every record.
 pub const HAS_VALUE: bool = cfg!(CONFIG_FUNCTION_GRAPH_RETVAL);
@@ -352,6 +355,7 @@ pub fn graph_return(
 pub(super) fn graph_return_len(ret: &GraphReturn) -> usize {
     let behind = match ret.value {
         Some(_) if !HAS_VALUE => size_of::<u32>() + size_of::<usize>(),
+        None if HAS_VALUE => size_of::<u32>(),
         _ if ret.closes => size_of::<u32>(),
         _ => 0,
     };
@@ -381,7 +385,12 @@ pub(super) unsafe fn fill_graph_return(record: *mut u8, ret: &GraphReturn) {
         put(addr_of_mut!((*entry).rettime), ret.rettime_ns);
         if behind != 0 {
             let place: *mut u32 = record.add(fixed).cast();
-            put(place, if ret.closes { GRAPH_CLOSES } else { 0 });
+            let closes = if ret.closes { GRAPH_CLOSES } else { 0 };
+            let no_value = match ret.value {
+                None if HAS_VALUE => GRAPH_NO_VALUE,
+                _ => 0,
+            };
+            put(place, closes | no_value);
             if behind > size_of::<u32>() {
                 put(place.add(1).cast::<usize>(), value);
             }
@@ -454,6 +463,9 @@ pub(super) unsafe fn read_graph_return(record: *const u8, len: usize) -> GraphRe
     if behind >= size_of::<u32>() + size_of::<usize>() {
         // SAFETY: As above.
         value = Some(unsafe { record.add(fixed + 4).cast::<usize>().read_unaligned() });
+    }
+    if flags & GRAPH_NO_VALUE != 0 {
+        value = None;
     }
     let about = entry.ret;
     let (func, depth, overrun) = (about.func, about.depth, about.overrun);

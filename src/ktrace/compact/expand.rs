@@ -321,7 +321,8 @@ fn return_of(said: &Said, call: &Call, closes: bool) -> GraphReturn {
     GraphReturn {
         call: entry_of(call),
         overrun: 0,
-        value: records::HAS_VALUE.then_some(0),
+        // A call whose value was asked for is not packed.
+        value: None,
         calltime_ns: said.time.wrapping_sub(call.ns),
         rettime_ns: said.time,
         closes,
