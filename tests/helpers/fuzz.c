@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Usage: fuzz SEED OPERATIONS WRITERS [still]
+ * Usage: fuzz SEED OPERATIONS WRITERS [noclock]
  *
  * In the tracing directory, does so many things by chance, by several processes at
  * once: writes that are good, half good and junk to control files, options, filters,
@@ -10,10 +10,8 @@
  * Each writer has an instance to itself as well, of whose control files it knows what
  * they should say: what was accepted, and nothing else. Prints how many operations
  * were accepted and refused; status 1, and what was wrong, if a file says something
- * else. The same seed does the same, as far as the writers do not meet.
- *
- * With `still` nothing is recorded while a clock is changed, for kernels that take
- * what is recorded in that instant for a fault (RING_BUFFER_VALIDATE_TIME_DELTAS).
+ * else. The same seed does the same, as far as the writers do not meet. With `noclock`
+ * trace_clock stays as it is.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -36,8 +34,7 @@
 static uint64_t state;
 static unsigned int writer, number, accepted, refused;
 static uint64_t seed;
-/* Who holds it changes a clock, or turns recording on; -1: nobody has to. */
-static int still = -1;
+static bool noclock;
 
 static uint32_t roll(uint32_t below)
 {
@@ -432,18 +429,6 @@ static void option(void)
 	say(file, one_of(values));
 }
 
-/* What is no operation of its own; without the array there is nothing to do. */
-static void put_plain(const char *file, const char *string)
-{
-	int fd = open(file, O_WRONLY | O_TRUNC);
-
-	if (fd < 0)
-		return;
-	if (write(fd, string, strlen(string)) < 0)
-		refused++;
-	close(fd);
-}
-
 static void kernel_file(void)
 {
 	static const char *const writes[][2] = {
@@ -463,27 +448,12 @@ static void kernel_file(void)
 		{ "ferrotrace/profile", "" }, { "ferrotrace/stats", "1" },
 	};
 	size_t n = roll(LENGTH(writes));
-	bool clock = !strcmp(writes[n][0], "trace_clock"), on = !strcmp(writes[n][0], "tracing_on");
-	const char *where = array();
 	char file[160];
 
-	if (still >= 0 && (clock || on))
-		lockf(still, F_LOCK, 0);
-	if (still >= 0 && clock) {
-		snprintf(file, sizeof(file), "%s/tracing_on", where);
-		put_plain(file, "0");
-		/* The kernel waits for what is being recorded before it empties the buffer. */
-		snprintf(file, sizeof(file), "%s/trace", where);
-		put_plain(file, "");
-	}
-	snprintf(file, sizeof(file), "%s/%s", where, writes[n][0]);
+	snprintf(file, sizeof(file), "%s/%s", array(), writes[n][0]);
+	if (noclock && !strcmp(writes[n][0], "trace_clock"))
+		return;
 	say(file, writes[n][1]);
-	if (still >= 0 && clock) {
-		snprintf(file, sizeof(file), "%s/tracing_on", where);
-		put_plain(file, "1");
-	}
-	if (still >= 0 && (clock || on))
-		lockf(still, F_ULOCK, 0);
 }
 
 static void event(void)
@@ -603,13 +573,9 @@ int main(int argc, char **argv)
 	unsigned int *totals, operations, writers;
 	int status, bad = 0;
 
-	if (argc != 4 && !(argc == 5 && !strcmp(argv[4], "still")))
+	noclock = argc == 5 && !strcmp(argv[4], "noclock");
+	if (argc != (noclock ? 5 : 4))
 		return 2;
-	if (argc == 5) {
-		still = memfd_create("still", 0);
-		if (still < 0)
-			return 2;
-	}
 	seed = strtoull(argv[1], NULL, 0);
 	operations = atoi(argv[2]);
 	writers = atoi(argv[3]);
