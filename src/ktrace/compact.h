@@ -82,7 +82,7 @@ struct ktrace_pack {
 /* Defined in Rust. */
 void ktrace_pack_doubted(struct ktrace_pack *pack, unsigned long ip, unsigned long parent_ip);
 void ktrace_pack_doubted_leaf(struct ktrace_pack *pack, unsigned long func, int depth, u64 ns);
-void ktrace_pack_catch_up(void *buffer);
+void ktrace_pack_catch_up(struct ktrace_pack *pack);
 
 /* A counter that every CPU has, and that costs little to read. */
 static __always_inline u64 ktrace_counter_here(void)
@@ -205,12 +205,16 @@ static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *
 	void *page = pack->page;
 	long committing, commits;
 
-	/* An interrupt raises it as well, but has lowered it again when this goes on. */
+	/*
+	 * An interrupt raises the one as well, but has lowered it again when this goes on. It
+	 * commits by itself until then, so both are read first: one that comes in between is
+	 * noticed, at worst for nothing.
+	 */
 	committing = KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing);
+	commits = KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_commits);
+	barrier();
 	WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing),
 		   committing + 1);
-	barrier();
-	commits = KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_commits);
 	barrier();
 	if (unlikely(
 	    KTRACE_MEMBER(void *, part, KTRACE_ring_buffer_per_cpu_tail_page) != page ||

@@ -162,7 +162,7 @@ unusual:
 /* What is left to be done behind a leaf that was packed, which may take longer. */
 static noinline __cold notrace void ktrace_leaf_written(struct ktrace_pack *pack)
 {
-	ktrace_pack_catch_up(ktrace_pack_buffer(pack));
+	ktrace_pack_catch_up(pack);
 	barrier();
 	pack->busy = 0;
 }
@@ -171,7 +171,7 @@ static noinline __cold notrace void ktrace_leaf_written(struct ktrace_pack *pack
 static noinline __cold notrace void ktrace_leaf_doubted(struct ktrace_pack *pack,
 							const struct ftrace_graph_ret *ret, u64 ns)
 {
-	ktrace_pack_catch_up(ktrace_pack_buffer(pack));
+	ktrace_pack_catch_up(pack);
 	ktrace_pack_doubted_leaf(pack, ret->func, ret->depth, ns);
 	barrier();
 	pack->busy = 0;
@@ -183,7 +183,7 @@ static noinline __cold notrace void ktrace_leaf_closed(const struct ftrace_graph
 						       struct ftrace_regs *fregs, u64 ns,
 						       struct ktrace_pack *pack)
 {
-	ktrace_pack_catch_up(ktrace_pack_buffer(pack));
+	ktrace_pack_catch_up(pack);
 	barrier();
 	pack->busy = 0;
 	ktrace_graph_ended(ret, graph, fregs, current, ns, 0);

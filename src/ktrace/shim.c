@@ -205,7 +205,7 @@ static noinline notrace void ktrace_hit(unsigned long ip, unsigned long parent_i
 /* What is left to be done behind it, which may take longer. */
 static noinline __cold notrace void ktrace_pack_written(struct ktrace_pack *pack)
 {
-	ktrace_pack_catch_up(ktrace_pack_buffer(pack));
+	ktrace_pack_catch_up(pack);
 	barrier();
 	pack->busy = 0;
 	preempt_enable_notrace();
@@ -215,7 +215,7 @@ static noinline __cold notrace void ktrace_pack_written(struct ktrace_pack *pack
 static noinline __cold notrace void ktrace_pack_unsure(unsigned long ip, unsigned long parent_ip,
 						       struct ktrace_pack *pack)
 {
-	ktrace_pack_catch_up(ktrace_pack_buffer(pack));
+	ktrace_pack_catch_up(pack);
 	ktrace_pack_doubted(pack, ip, parent_ip);
 	barrier();
 	pack->busy = 0;
@@ -228,7 +228,7 @@ static noinline __cold notrace void ktrace_pack_closed(unsigned long ip, unsigne
 						       struct ftrace_regs *fregs,
 						       unsigned int slot)
 {
-	ktrace_pack_catch_up(ktrace_pack_buffer(pack));
+	ktrace_pack_catch_up(pack);
 	barrier();
 	pack->busy = 0;
 	preempt_enable_notrace();

@@ -24,8 +24,9 @@
 //! while it is not zero, the page that is committed last stays so; a writer that comes round to it
 //! drops its record, and a reader copies from it, but does not take it. Here it is raised in the
 //! same manner, and lowered again. Had an interrupt written meanwhile, its record would not be
-//! committed, since it found the counter raised; `commits` tells, and a record that is made and
-//! discarded lets the ring buffer catch up.
+//! committed, since it found the counter raised; `commits` tells, and what it left is committed here, as
+//! the ring buffer's own writers do it when they end, whether anything is recorded any more or not: the
+//! interrupt may have turned that off.
 //!
 //! As with the ring buffer's own writers, all of it happens with preemption off and after a look
 //! at `record_disabled`: who turns that on and waits for RCU finds nobody inside.
@@ -55,6 +56,7 @@
 use core::{
     mem::{
         align_of,
+        offset_of,
         size_of, //
     },
     ptr::{
@@ -100,14 +102,6 @@ use crate::ktrace::{
 extern "C" {
     fn ktrace_raw_context(flags: *mut u64) -> u64;
     fn ktrace_context() -> c_uint;
-    fn ring_buffer_lock_reserve(
-        buffer: *mut abi::trace_buffer,
-        length: c_ulong,
-    ) -> *mut abi::ring_buffer_event;
-    fn ring_buffer_discard_commit(
-        buffer: *mut abi::trace_buffer,
-        event: *mut abi::ring_buffer_event,
-    );
 }
 
 /// What stands at the beginning of a pack, behind the header of every record.
@@ -319,10 +313,11 @@ impl Local {
             }
             let committing: *mut usize = addr_of_mut!((*part).committing).cast();
             let commits: *const usize = addr_of!((*part).commits).cast();
+            // Before it is raised: as in `compact.h`.
+            let before = commits.read_volatile();
             // An interrupt raises it as well, but has lowered it again when this goes on.
             let others = committing.read_volatile();
             committing.write_volatile(others.wrapping_add(1));
-            let before = commits.read_volatile();
             let is_last = addr_of!((*part).tail_page).read_volatile() == page
                 && addr_of!((*part).buffer).read_volatile() == buffer
                 && addr_of!((*part).write_stamp).cast::<u64>().read_volatile() == self.stamp
@@ -345,7 +340,7 @@ impl Local {
             };
             committing.write_volatile(others);
             if commits.read_volatile() != before {
-                catch_up(buffer);
+                catch_up(part);
             }
             fate
         }
@@ -569,30 +564,95 @@ impl Local {
     }
 }
 
-/// Lets the ring buffer commit what it could not while its counter was raised.
+/// Commits what interrupts could not while the counter was raised, as `rb_end_commit()` does.
+///
+/// Not by a record that is made and discarded: there is none to be had where nothing is recorded any more, or the
+/// interrupt has taken a snapshot, and what it wrote is in the other buffer.
 ///
 /// # Safety
 ///
-/// `buffer` must be live, and preemption off.
+/// `part` must be what this CPU has of a live buffer, and preemption off.
 #[cold]
 #[inline(never)]
-unsafe fn catch_up(buffer: *mut abi::trace_buffer) {
-    // SAFETY: By the precondition. A record that is not written, but discarded.
+unsafe fn catch_up(part: *mut abi::ring_buffer_per_cpu) {
+    // SAFETY: By the precondition. Single words, of which the first is written by this CPU alone, and is
+    // what it was when an interrupt is done.
     unsafe {
-        let event = ring_buffer_lock_reserve(buffer, size_of::<abi::trace_entry>() as c_ulong);
-        if !event.is_null() {
-            ring_buffer_discard_commit(buffer, event);
+        let committing: *mut usize = addr_of_mut!((*part).committing).cast();
+        let commits: *const usize = addr_of!((*part).commits).cast();
+        loop {
+            let before = commits.read_volatile();
+            let others = committing.read_volatile();
+            committing.write_volatile(others.wrapping_add(1));
+            // Or this is an interrupt itself, and whom it interrupted commits all of it.
+            if others == 0 {
+                commit_all(part);
+            }
+            committing.write_volatile(others);
+            // Another one may have come between the two.
+            if others != 0 || commits.read_volatile() == before {
+                break;
+            }
+        }
+    }
+}
+
+/// Commits all that was written, as `rb_set_commit_to_write()` does.
+///
+/// # Safety
+///
+/// As for [`catch_up`]; nobody but this must have raised `committing`.
+unsafe fn commit_all(part: *mut abi::ring_buffer_per_cpu) {
+    // SAFETY: By the precondition: who raises `committing` from zero owns the page that is committed last, and no
+    // reader takes those from there to the tail away, nor does a writer come round to them. They lead to each
+    // other; all that is committed lies on them, and interrupts have written all of that, or this would not go on.
+    // The rest is single words.
+    unsafe {
+        let commit_page = addr_of_mut!((*part).commit_page);
+        let tail_page = addr_of!((*part).tail_page);
+        let set = |page: *mut abi::buffer_page| {
+            let write = addr_of!((*page).write).cast::<usize>().read_volatile() & WRITE_INDEX;
+            let commit: *mut usize = addr_of_mut!((*(*page).page).commit).cast();
+            if commit.read_volatile() != write {
+                // Readers have to see what is committed.
+                full_barrier();
+                commit.write_volatile(write);
+            }
+        };
+        // Interrupts may go on meanwhile, but not for ever: the kernel's limit.
+        for _ in 0..(*part).nr_pages.saturating_mul(100) {
+            let page = commit_page.read_volatile();
+            set(page);
+            if page == tail_page.read_volatile() {
+                break;
+            }
+            // Again: the interrupt that went on to another page may have filled this one before.
+            set(page);
+            let next = addr_of!((*page).list.next).read_volatile();
+            let next = next.map_addr(|addr| addr & !RING_FLAGS);
+            let next: *mut abi::buffer_page = next
+                .cast::<u8>()
+                .wrapping_sub(offset_of!(abi::buffer_page, list))
+                .cast();
+            commit_page.write_volatile(next);
+            let meta = (*part).ring_meta;
+            if !meta.is_null() {
+                // For who finds the buffer after a crash.
+                let place = addr_of_mut!((*meta).commit_buffer);
+                place.write_volatile((*next).page.addr() as c_ulong);
+            }
         }
     }
 }
 
 /// # Safety
 ///
-/// For `compact.h`: as for [`catch_up`].
+/// For `compact.h`: with preemption off and a pack that is busy, and that was added to, or tried to.
 #[no_mangle]
-unsafe extern "C" fn ktrace_pack_catch_up(buffer: *mut c_void) {
-    // SAFETY: By the precondition.
-    unsafe { catch_up(buffer.cast()) };
+unsafe extern "C" fn ktrace_pack_catch_up(pack: *mut c_void) {
+    // SAFETY: By the precondition: nobody else touches what is busy, and it is known what this CPU has of the buffer,
+    // which is there as long as the trace array, which is alive, as its hook is.
+    unsafe { catch_up((*pack.cast::<Local>()).part) };
 }
 
 /// What was added to a pack last may have been read before, and is written once more.
