@@ -224,6 +224,7 @@ impl Recorder {
         let elsewhere = match what {
             Count::Functions => self.packer.functions(),
             Count::Returns => self.packer.calls(),
+            Count::NoRoom => self.packer.lost(),
             _ => 0,
         };
         self.counters.sum(what as usize).wrapping_add(elsewhere)

@@ -75,7 +75,7 @@ struct ktrace_pack {
 	u32 packed;
 	u32 kind;
 	s32 pid;
-	u32 unused;
+	u32 lost;
 	struct ktrace_known known[1 << KTRACE_KNOWN_BITS];
 };
 

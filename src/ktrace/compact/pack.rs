@@ -89,6 +89,7 @@ use crate::ktrace::{
     abi,
     clock,
     records::{
+        is_recording,
         Context,
         NotWritten,
         Reservation, //
@@ -232,7 +233,8 @@ pub(super) struct Local {
     pub(super) kind: u32,
     /// The task of the last item.
     pub(super) pid: i32,
-    pub(super) _unused: u32,
+    /// How many items came by the shortest way, had to be written again, and found no room, ever.
+    pub(super) lost: u32,
     pub(super) known: [Known; KNOWN],
 }
 
@@ -671,7 +673,10 @@ unsafe fn doubted(pack: *mut c_void, item: &Item) {
             context: Context::new(ktrace_context(), local.pid),
             clock: Clock::new(),
         };
-        local.write_again(at, item);
+        let outcome = local.write_again(at, item);
+        if outcome == Outcome::NotWritten && is_recording(at.tr) {
+            local.lost = local.lost.wrapping_add(1);
+        }
     }
 }
 

@@ -161,6 +161,12 @@ impl Packer {
         self.sum(|local| unsafe { addr_of!((*local).calls).read_volatile() })
     }
 
+    /// What came by the shortest way, may have been read by nobody, and found no room to be written again, ever.
+    pub fn lost(&self) -> u64 {
+        // SAFETY: As above.
+        self.sum(|local| u64::from(unsafe { addr_of!((*local).lost).read_volatile() }))
+    }
+
     /// The packs, for calls that take the shortest way to them; null if they may not.
     pub(in crate::ktrace) fn for_calls(&self) -> *mut c_void {
         match self.is_counter.load(Relaxed) {
