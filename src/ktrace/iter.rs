@@ -245,9 +245,11 @@ impl<'a> Line<'a> {
         match self.kind_number() {
             abi::trace_type_TRACE_GRAPH_ENT => {
                 let mut words = [0; MAX_GRAPH_WORDS];
-                // SAFETY: A record of that kind and length.
-                let (call, nr_words, late_ns) =
-                    unsafe { records::read_graph_entry(record, self.len(), &mut words) };
+                // SAFETY: A record of that length, by the invariant.
+                let read = unsafe { records::read_graph_entry(record, self.len(), &mut words) };
+                let Some((call, nr_words, late_ns)) = read else {
+                    return Kind::Other;
+                };
                 Kind::GraphEntry(Entry {
                     call,
                     words,
@@ -256,8 +258,9 @@ impl<'a> Line<'a> {
                 })
             }
             abi::trace_type_TRACE_GRAPH_RET => {
-                // SAFETY: A record of that kind and length.
-                Kind::GraphReturn(unsafe { records::read_graph_return(record, self.len()) })
+                // SAFETY: A record of that length, by the invariant.
+                let read = unsafe { records::read_graph_return(record, self.len()) };
+                read.map_or(Kind::Other, Kind::GraphReturn)
             }
             abi::trace_type_TRACE_FN | abi::trace_type_TRACE_STACK => Kind::Plain,
             _ => Kind::Other,
@@ -408,11 +411,12 @@ impl<'a> Line<'a> {
             if record.kind_number() != abi::trace_type_TRACE_GRAPH_RET {
                 return Next { ret: None, taken };
             }
-            // SAFETY: A record of that kind and length.
+            // SAFETY: A record of that length, by its invariant.
             let ret = unsafe { records::read_graph_return(record.start, record.len) };
-            let same = ret.call.func == call.func && ret.call.depth == call.depth;
+            let is_its =
+                |ret: &GraphReturn| ret.call.func == call.func && ret.call.depth == call.depth;
             return Next {
-                ret: same.then_some(ret),
+                ret: ret.filter(is_its),
                 taken,
             };
         }

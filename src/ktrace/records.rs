@@ -399,18 +399,21 @@ pub(super) unsafe fn fill_graph_return(record: *mut u8, ret: &GraphReturn) {
 }
 
 /// Reads what [`graph_entry`] has written. The words are copied to `words`; how many there are is
-/// returned, and how many ns before its record the call began.
+/// returned, and how many ns before its record the call began. `None` if it is too short.
 ///
 /// # Safety
 ///
-/// `record` must be such a record of `len` bytes.
+/// There must be `len` bytes at `record`.
 pub(super) unsafe fn read_graph_entry(
     record: *const u8,
     len: usize,
     words: &mut [usize; MAX_GRAPH_WORDS],
-) -> (GraphEntry, usize, u64) {
+) -> Option<(GraphEntry, usize, u64)> {
     let fixed = size_of::<abi::ftrace_graph_ent_entry>();
-    // SAFETY: By the precondition. The type is packed or read as bytes, so alignment is no matter.
+    if len < fixed {
+        return None;
+    }
+    // SAFETY: By the precondition: there are as many bytes. The type is packed or read as bytes, so alignment is no matter.
     let entry = unsafe {
         record
             .cast::<abi::ftrace_graph_ent_entry>()
@@ -434,17 +437,20 @@ pub(super) unsafe fn read_graph_entry(
         func,
         depth: depth as i32,
     };
-    (call, n, late_ns)
+    Some((call, n, late_ns))
 }
 
-/// Reads what [`graph_return`] has written.
+/// Reads what [`graph_return`] has written. `None` if it is too short.
 ///
 /// # Safety
 ///
-/// `record` must be such a record of `len` bytes.
-pub(super) unsafe fn read_graph_return(record: *const u8, len: usize) -> GraphReturn {
+/// There must be `len` bytes at `record`.
+pub(super) unsafe fn read_graph_return(record: *const u8, len: usize) -> Option<GraphReturn> {
     let fixed = size_of::<abi::ftrace_graph_ret_entry>();
-    // SAFETY: By the precondition.
+    if len < fixed {
+        return None;
+    }
+    // SAFETY: By the precondition: there are as many bytes.
     let entry = unsafe {
         record
             .cast::<abi::ftrace_graph_ret_entry>()
@@ -469,14 +475,14 @@ pub(super) unsafe fn read_graph_return(record: *const u8, len: usize) -> GraphRe
     }
     let about = entry.ret;
     let (func, depth, overrun) = (about.func, about.depth, about.overrun);
-    GraphReturn {
+    Some(GraphReturn {
         call: GraphEntry { func, depth },
         overrun,
         value,
         calltime_ns: entry.calltime,
         rettime_ns: entry.rettime,
         closes: flags & GRAPH_CLOSES != 0,
-    }
+    })
 }
 
 /// Frames that a stack trace has at most.

@@ -68,6 +68,8 @@ impl Seq<'_> {
 
     /// Adds spaces.
     pub fn spaces(&mut self, n: usize) {
+        // A larger width would be a panic. No line is as long.
+        let n = n.min(usize::from(u16::MAX));
         let _ = fmt::Write::write_fmt(self, format_args!("{:1$}", "", n));
     }
 

@@ -489,11 +489,6 @@ size_t ktrace_pack_size(void)
 	return sizeof(struct ktrace_pack);
 }
 
-u64 ktrace_counter(void)
-{
-	return ktrace_counter_here();
-}
-
 #ifdef CONFIG_ARM64
 /* Whether some CPU's counter cannot be read as it is: the kernel's clock knows how. */
 static bool ktrace_counter_has_errata(void)

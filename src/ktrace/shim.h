@@ -102,7 +102,6 @@ void *ktrace_this_cpu_ptr(void __percpu *memory);
 void *ktrace_cpu_ptr(void __percpu *memory, unsigned int cpu);
 void ktrace_set_packs(unsigned int slot, struct ktrace_pack __percpu *packs);
 size_t ktrace_pack_size(void);
-u64 ktrace_counter(void);
 u32 ktrace_counter_mult(void);
 u64 ktrace_raw_context(u64 *flags);
 void ktrace_commit(struct trace_buffer *buffer, unsigned long taskinfo_flag);

@@ -572,12 +572,12 @@ unsafe fn is_file(iter: *mut abi::trace_iterator) -> bool {
 /// What is kept for a reader.
 struct Readings<T: Tracer> {
     /// For each CPU that there may be.
-    cpus: KVec<T::Reading>,
+    cpus: KVVec<T::Reading>,
     /// What is kept for packs.
     shared: Shared,
 }
 
-/// Gives an iterator what is kept for it, if there is memory. Any context.
+/// Gives an iterator what is kept for it, if there is memory. May sleep.
 ///
 /// # Safety
 ///
@@ -585,7 +585,7 @@ struct Readings<T: Tracer> {
 unsafe fn give_readings<T: Tracer>(iter: *mut abi::trace_iterator) {
     let fill = || -> Result<KBox<Readings<T>>> {
         let nr = kernel::cpu::nr_cpu_ids() as usize;
-        let mut cpus = KVec::with_capacity(nr, GFP_KERNEL)?;
+        let mut cpus = KVVec::with_capacity(nr, GFP_KERNEL)?;
         for _ in 0..nr {
             cpus.push(T::Reading::default(), GFP_KERNEL)?;
         }
@@ -787,7 +787,7 @@ unsafe fn print_packs<T: Tracer>(
         }
         // Nothing is kept from one line to the next, but lines have to know of what follows.
         let mut none = Readings::<T> {
-            cpus: KVec::new(),
+            cpus: KVVec::new(),
             shared: Shared::passing(),
         };
         let none = &raw mut none;

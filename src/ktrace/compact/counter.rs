@@ -11,7 +11,6 @@ use super::word::MULT_SHIFT;
 use crate::ktrace::fgraph::clock_ns;
 
 extern "C" {
-    fn ktrace_counter() -> u64;
     fn ktrace_counter_mult() -> u32;
 }
 
@@ -40,8 +39,7 @@ impl Clock {
     #[inline]
     pub(super) fn now(self) -> u64 {
         match self.is_counter {
-            // SAFETY: Reads a register.
-            true => unsafe { ktrace_counter() },
+            true => read(),
             false => clock_ns(),
         }
     }

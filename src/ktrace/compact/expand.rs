@@ -481,7 +481,7 @@ impl At {
 /// # Safety
 ///
 /// `iter` must be what the kernel passed to a tracer's `print_line`, `at` a record that is there, and
-/// `shared` null, or to what is kept for the iterator, with no reference to it.
+/// `shared` to what is kept for the iterator, or for this line, with no reference to it.
 pub(super) unsafe fn print_record(
     iter: *mut abi::trace_iterator,
     at: &At,
