@@ -524,8 +524,8 @@ impl GraphHook for Graph {
                 notes.set(state);
                 return;
             }
-            // Nobody was told of the return of the excluded call, as the kernel lets none go round in circles; but this
-            // is a caller of it.
+            // The kernel told nobody of the return of the excluded call, as its guard against recursion was taken; but
+            // this is a caller of it.
         }
         let overrun = (state >> word::OVERRUN_SHIFT) as u32;
         if overrun != ret.overrun {
