@@ -212,9 +212,13 @@ static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *
 	 */
 	committing = KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing);
 	commits = KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_commits);
+	/* A record that is being written, with an earlier time, may have no place yet. */
+	if (unlikely(committing)) {
+		pack->page = NULL;
+		return KTRACE_PACK_OTHER;
+	}
 	barrier();
-	WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing),
-		   committing + 1);
+	WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), 1);
 	barrier();
 	if (unlikely(
 	    KTRACE_MEMBER(void *, part, KTRACE_ring_buffer_per_cpu_tail_page) != page ||
@@ -222,8 +226,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *
 	    KTRACE_MEMBER(u64, part, KTRACE_ring_buffer_per_cpu_write_stamp) != pack->stamp ||
 	    KTRACE_MEMBER(void *, part, KTRACE_ring_buffer_per_cpu_reader_page) == page ||
 	    KTRACE_MEMBER(unsigned long, page, KTRACE_buffer_page_write) != pack->write)) {
-		WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing),
-			   committing);
+		WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), 0);
 		barrier();
 		pack->page = NULL;
 		if (KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_commits) != commits)
@@ -234,11 +237,10 @@ static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *
 	/* A reader takes the page out of the ring before it reads; pack.rs has the argument. */
 	smp_mb();
 	if (unlikely(!ktrace_page_in_ring(page))) {
-		WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing),
-			   committing);
+		WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), 0);
 		return KTRACE_PACK_DOUBTED;
 	}
-	WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), committing);
+	WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), 0);
 	barrier();
 	if (unlikely(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_commits) != commits))
 		return KTRACE_PACK_WRITTEN_BUT;

@@ -49,6 +49,10 @@
 //!
 //! # Interrupts
 //!
+//! Who interrupts another writer finds `committing` raised, and packs nothing: that writer may have taken its
+//! time already, but no place yet. It notices a record that comes in between, and takes another time; a word it would
+//! not, and then stand behind what is later.
+//!
 //! Each CPU has a `Local`, which one context uses at a time: whoever comes upon it while it is in
 //! use, NMIs included, writes a record of the usual kind, behind the pack. What the interrupted
 //! context then adds to the pack happened before.
@@ -318,8 +322,10 @@ impl Local {
             // Before it is raised: as in `compact.h`.
             let before = commits.read_volatile();
             // An interrupt raises it as well, but has lowered it again when this goes on.
-            let others = committing.read_volatile();
-            committing.write_volatile(others.wrapping_add(1));
+            if committing.read_volatile() != 0 {
+                return Fate::Closed;
+            }
+            committing.write_volatile(1);
             let is_last = addr_of!((*part).tail_page).read_volatile() == page
                 && addr_of!((*part).buffer).read_volatile() == buffer
                 && addr_of!((*part).write_stamp).cast::<u64>().read_volatile() == self.stamp
@@ -340,7 +346,7 @@ impl Local {
             } else {
                 Fate::Closed
             };
-            committing.write_volatile(others);
+            committing.write_volatile(0);
             if commits.read_volatile() != before {
                 catch_up(part);
             }
@@ -492,12 +498,15 @@ impl Local {
         if part.is_null() || !clock::is_fine(at.tr) {
             return Outcome::Other;
         }
-        // SAFETY: Two pointers of this CPU's part of the buffer, which are compared.
-        let is_read = unsafe {
-            addr_of!((*part).reader_page).read_volatile()
-                == addr_of!((*part).tail_page).read_volatile()
+        // SAFETY: Single words of this CPU's part of the buffer, two of which are compared.
+        let (is_read, is_written) = unsafe {
+            (
+                addr_of!((*part).reader_page).read_volatile()
+                    == addr_of!((*part).tail_page).read_volatile(),
+                addr_of!((*part).committing).cast::<usize>().read_volatile() != 0,
+            )
         };
-        if is_read && repeats == 0 {
+        if (is_read || is_written) && repeats == 0 {
             return Outcome::Other;
         }
         let capacity = self.next_capacity();
