@@ -41,6 +41,10 @@ use crate::ktrace::{
 /// kernel's text twice if it had to find more.
 const ENOUGH: usize = 2048;
 
+/// How many bytes a record may have, not to be printed in a call of its own, where it has all the room that there is: the text
+/// of some, such as the bytes of a raw marker, is several times as long.
+const SMALL: usize = 256;
+
 impl Shared {
     /// Whether the iterator comes again for the rest of what is open. If it was taken back to the
     /// beginning instead, nothing is open any more.
@@ -122,13 +126,16 @@ unsafe fn walk_of(iter: *mut abi::trace_iterator, cpu: usize) -> *mut abi::ring_
     unsafe { *(*iter).buffer_iter.add(cpu) }
 }
 
-/// The earliest record of the CPUs that have no open pack: when that was, and where. What comes on the
-/// others is behind their packs.
+/// The earliest record of the CPUs that have no open pack: when that was, where, and of how many bytes. What comes on
+/// the others is behind their packs.
 ///
 /// # Safety
 ///
 /// `iter` must be that of a file.
-unsafe fn earliest_record(iter: *mut abi::trace_iterator, shared: &Shared) -> Option<(u64, usize)> {
+unsafe fn earliest_record(
+    iter: *mut abi::trace_iterator,
+    shared: &Shared,
+) -> Option<(u64, usize, usize)> {
     let time = |(cpu, source): (usize, &Source)| {
         if source.open.is_some() {
             return None;
@@ -137,11 +144,13 @@ unsafe fn earliest_record(iter: *mut abi::trace_iterator, shared: &Shared) -> Op
         // SAFETY: By the precondition; the file holds its iterators.
         unsafe {
             let walk = walk_of(iter, cpu);
-            if walk.is_null() || ring_buffer_iter_peek(walk, &mut ts).is_null() {
+            if walk.is_null() {
                 return None;
             }
+            let event = ring_buffer_iter_peek(walk, &mut ts);
+            let is_there = !event.is_null();
+            is_there.then(|| (ts, cpu, ring_buffer_event_length(event) as usize))
         }
-        Some((ts, cpu))
     };
     shared.sources.iter().enumerate().filter_map(time).min()
 }
@@ -219,8 +228,9 @@ unsafe fn print_lines(iter: *mut abi::trace_iterator, shared: *mut Shared, kind:
             if text_of(iter).len() > ENOUGH {
                 break;
             }
-            match record.filter(|record| *record < (time, cpu)) {
-                Some((_, cpu)) => {
+            match record.filter(|record| (record.0, record.1) < (time, cpu)) {
+                Some((_, _, size)) if size > SMALL && !is_first => break,
+                Some((_, cpu, _)) => {
                     if let Some(at) = next_record(iter, cpu) {
                         print_other(iter, shared, kind, &at);
                         is_first = false;
