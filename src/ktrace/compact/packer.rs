@@ -21,6 +21,7 @@ use core::{
 use kernel::{
     prelude::*,
     sync::atomic::{
+        Acquire,
         Atomic,
         Relaxed,
         Release, //
@@ -179,7 +180,8 @@ impl Packer {
     /// with. Preemption must be off; any context.
     #[inline]
     pub fn write(&self, tr: &TraceArray, kind: u32, context: Context, item: &Item) -> Outcome {
-        let memory = self.memory.read_once();
+        // The rest is there before it.
+        let memory = self.memory.load(Acquire);
         if memory.is_null() {
             return Outcome::Other;
         }
