@@ -76,6 +76,7 @@ struct ktrace_pack {
 	u32 kind;
 	s32 pid;
 	u32 lost;
+	u32 mult;
 	struct ktrace_known known[1 << KTRACE_KNOWN_BITS];
 };
 

@@ -239,6 +239,8 @@ pub(super) struct Local {
     pub(super) pid: i32,
     /// How many items came by the shortest way, had to be written again, and found no room, ever.
     pub(super) lost: u32,
+    /// What the pack's times are of: [`Clock::mult`].
+    pub(super) mult: u32,
     pub(super) known: [Known; KNOWN],
 }
 
@@ -562,6 +564,7 @@ impl Local {
         self.text = text().base;
         self.tr = at.tr;
         self.kind = at.kind;
+        self.mult = at.clock.mult;
         // The ring buffer has taken its time before this: what is counted from here is never later
         // than it was.
         self.time = at.clock.now();
@@ -680,7 +683,11 @@ unsafe fn doubted(pack: *mut c_void, item: &Item) {
             tr: &*local.tr,
             kind: local.kind,
             context: Context::new(ktrace_context(), local.pid),
-            clock: Clock::new(),
+            // The shortest way knows no other.
+            clock: Clock {
+                mult: local.mult,
+                is_counter: true,
+            },
         };
         let outcome = local.write_again(at, item);
         if outcome == Outcome::NotWritten && is_recording(at.tr) {
