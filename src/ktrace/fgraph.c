@@ -6,6 +6,7 @@
  * Most of it runs inside a traced function, so this file is built without
  * ftrace's call at function entry (see Kbuild).
  */
+#include <linux/cpu.h>
 #include <linux/ftrace.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -337,9 +338,15 @@ void ktrace_graph_init(struct ktrace_graph *graph)
  * does not watch, in the idle loop or on the way into the kernel, nothing is
  * traced on architectures that want such code to be noinstr, as ours do; there,
  * the rude form waits for nobody, and is for others.
+ *
+ * A CPU that comes or goes is traced for some steps before RCU waits for it, or
+ * after: whoever brings it up or down holds the lock until it is through. Not to be
+ * called with that lock held.
  */
 void ktrace_graph_synchronize(void)
 {
+	cpus_read_lock();
+	cpus_read_unlock();
 	synchronize_rcu();
 #ifdef CONFIG_TASKS_RUDE_RCU
 	synchronize_rcu_tasks_rude();
