@@ -91,7 +91,10 @@ pub(crate) struct Array {
 /// How it records.
 enum Recording {
     /// Entries of functions alone.
-    Functions(ftrace_ops::Hook<Recorder>, Names),
+    Functions {
+        hook: ftrace_ops::Hook<Recorder>,
+        _names: Names,
+    },
     /// Calls and returns; names of tasks are kept with their accounts.
     Graph(ktrace::fgraph::Hook<Graph>),
 }
@@ -530,10 +533,13 @@ impl State {
     fn hook(&mut self, at: usize, tr: &TraceArray, slot: u32, flags: u32) -> Result<Recording> {
         let recorder = Arc::clone(&self.arrays.get(at).ok_or(ENODEV)?.recorder);
         if flags & option::GRAPH == 0 {
-            let names = Names::new(self.resolved);
+            let names = Names::new(self.resolved)?;
             let hook = ftrace_ops::Hook::new(self.resolved, tr, slot, recorder)?;
             hook.pack_with(Recorder::packer);
-            return Ok(Recording::Functions(hook, names));
+            return Ok(Recording::Functions {
+                hook,
+                _names: names,
+            });
         }
         self.see_tracing_thresh(tr);
         let accounts = self.open_accounts()?;
@@ -593,7 +599,7 @@ impl State {
         array.recorder.set_flags(flags)?;
         array.has_own_records |= array.hook.is_some() && has_own_records(flags);
         match &array.hook {
-            Some(Recording::Functions(hook, _)) => hook.pack_with(Recorder::packer),
+            Some(Recording::Functions { hook, .. }) => hook.pack_with(Recorder::packer),
             Some(Recording::Graph(hook)) => hook.pack_with(Graph::packer),
             None => {}
         }

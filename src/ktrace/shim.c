@@ -541,6 +541,13 @@ void ktrace_commit(struct trace_buffer *buffer, unsigned long taskinfo_flag)
 	ring_buffer_unlock_commit(buffer);
 }
 
+/* The flag of the CPU on which the task is, or will be again unless it is moved. */
+void ktrace_name_changes(struct task_struct *task, unsigned long taskinfo_flag)
+{
+	WRITE_ONCE(*per_cpu_ptr((bool __percpu __force *)taskinfo_flag, task_cpu(task)),
+		   true);
+}
+
 /* Memory and files that the kernel frees by itself in the end */
 
 void *ktrace_zalloc(size_t size)
@@ -727,6 +734,31 @@ int ktrace_attach_probes(const struct ktrace_probe *probes, unsigned int nr)
 		}
 	}
 	return 0;
+}
+
+/* Names of tasks, for any number of users, each of whom has an address of its own. */
+static void notrace ktrace_probe_name(void *user, struct task_struct *task,
+				      const char *comm)
+{
+	ktrace_name_of_changes(task);
+}
+
+static struct ktrace_probe ktrace_name_probe = { "task_rename", ktrace_probe_name };
+
+const char *ktrace_find_name_probe(void)
+{
+	return ktrace_find_probes(&ktrace_name_probe, 1);
+}
+
+int ktrace_attach_name_probe(void *user)
+{
+	return tracepoint_probe_register(ktrace_name_probe.tp, ktrace_name_probe.func, user);
+}
+
+void ktrace_detach_name_probe(void *user)
+{
+	tracepoint_probe_unregister(ktrace_name_probe.tp, ktrace_name_probe.func, user);
+	tracepoint_synchronize_unregister();
 }
 
 void ktrace_visit_tasks(void *visitor)

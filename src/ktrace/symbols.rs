@@ -31,6 +31,7 @@ use super::{
     btf::Btf,
     clock,
     cstr::Chars,
+    names,
     once::Once,
     sched, //
 };
@@ -256,7 +257,10 @@ fn find_tracepoints() -> Result {
     let name = unsafe { ktrace_find_task_probes() };
     // SAFETY: Null, or one of the constant strings in `shim.c`.
     let of_tasks = (!name.is_null()).then(|| unsafe { CStr::from_chars(name) });
-    let Some(name) = of_tasks.or_else(sched::find_probes) else {
+    let Some(name) = of_tasks
+        .or_else(names::find_probe)
+        .or_else(sched::find_probes)
+    else {
         return Ok(());
     };
     pr_err!(

@@ -666,6 +666,7 @@ impl SchedHooks for Accounts {
     }
 
     fn rename(&self, task: Task<'_>, comm: Comm) {
+        names::changes(task);
         self.judged(task);
         events::task_rename::trace(task, &comm);
     }
