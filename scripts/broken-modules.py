@@ -32,7 +32,7 @@ def replaced(module: bytes, pattern: bytes, new: bytes) -> bytes:
 # What the module looks for by name, as its source has it: functions and data, then tracepoints.
 WANTED = {
     "src/ktrace/symbols.rs": r'c"(\w+)", "',
-    "src/ktrace/shim.c": r'^\t\{ "(\w+)", ktrace_probe_',
+    "src/ktrace/task.c": r'^\t\{ "(\w+)", ktrace_probe_',
     "src/ktrace/sched.c": r'^\t\{ "(\w+)", ktrace_on_',
 }
 

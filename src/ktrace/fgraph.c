@@ -19,7 +19,7 @@
 #include "members.h"
 #include "shim.h"
 
-/* Defined by shim.c. */
+/* Defined by symbols.c. */
 void *ktrace_call_fgraph_reserve_data(int idx, int size);
 
 /*
@@ -356,46 +356,4 @@ void ktrace_graph_synchronize(void)
 unsigned long ktrace_return_value(struct ftrace_regs *fregs)
 {
 	return fregs ? ftrace_regs_get_return_value(fregs) : 0;
-}
-
-bool ktrace_in_hardirq(void)
-{
-	return in_hardirq();
-}
-
-void ktrace_preempt_disable(void)
-{
-	preempt_disable_notrace();
-}
-
-void ktrace_preempt_enable(void)
-{
-	preempt_enable_notrace();
-}
-
-/* The kernel's type of what it returns is an enum. */
-enum print_line_t ktrace_tracer_print_line(struct trace_iterator *iter)
-{
-	return ktrace_print_line(iter);
-}
-
-/* How a `trace` file walks the buffer of the CPU that it is at; a pipe does not. */
-struct ring_buffer_iter *ktrace_buffer_iter(struct trace_iterator *iter)
-{
-	return iter->buffer_iter ? iter->buffer_iter[iter->cpu] : NULL;
-}
-
-/* The text of a record as its own kind has it. */
-unsigned int ktrace_event_text(struct trace_event *event, struct trace_iterator *iter,
-			       int flags)
-{
-	return event->funcs->trace(iter, flags, event);
-}
-
-void ktrace_strip_newline(struct trace_seq *seq)
-{
-	unsigned int len = seq->seq.len;
-
-	if (len && len <= seq->seq.size && seq->seq.buffer[len - 1] == '\n')
-		seq->seq.len--;
 }

@@ -91,7 +91,6 @@ void ktrace_graph_ended(const struct ftrace_graph_ret *ret, struct ktrace_graph 
 void ktrace_graph_doubted(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
 			  struct ftrace_regs *fregs, struct task_struct *task, u64 total_ns);
 void ktrace_graph_full(struct ktrace_graph *graph);
-unsigned int ktrace_print_line(struct trace_iterator *iter);
 
 /* Defined in fgraph.c, called from Rust. */
 size_t ktrace_graph_size(void);
@@ -99,13 +98,5 @@ void ktrace_graph_init(struct ktrace_graph *graph);
 void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *word);
 void ktrace_graph_synchronize(void);
 unsigned long ktrace_return_value(struct ftrace_regs *fregs);
-bool ktrace_in_hardirq(void);
-void ktrace_preempt_disable(void);
-void ktrace_preempt_enable(void);
-enum print_line_t ktrace_tracer_print_line(struct trace_iterator *iter);
-struct ring_buffer_iter *ktrace_buffer_iter(struct trace_iterator *iter);
-unsigned int ktrace_event_text(struct trace_event *event, struct trace_iterator *iter,
-			       int flags);
-void ktrace_strip_newline(struct trace_seq *seq);
 
 #endif

@@ -327,7 +327,7 @@ unsafe fn hook_of<'a, F: Bound>(slot: u32) -> Option<(&'a F, &'a TraceArray)> {
 
 /// # Safety
 ///
-/// For `shim.c`: in a callback of ftrace, with what that was given, under the guard against
+/// For `ftrace_ops.c`: in a callback of ftrace, with what that was given, under the guard against
 /// recursion.
 #[doc(hidden)]
 #[inline]
@@ -353,7 +353,7 @@ pub unsafe fn dispatch<F: Bound>(
 
 /// # Safety
 ///
-/// For `shim.c`: in a callback of ftrace.
+/// For `ftrace_ops.c`: in a callback of ftrace.
 #[doc(hidden)]
 pub unsafe fn dispatch_recursed<F: Bound>(slot: u32) {
     // SAFETY: By the precondition.
@@ -382,7 +382,7 @@ macro_rules! bind_function_hook {
 
             /// # Safety
             ///
-            /// For `shim.c`: as [`ftrace_ops::dispatch`] asks.
+            /// For `ftrace_ops.c`: as [`ftrace_ops::dispatch`] asks.
             #[no_mangle]
             unsafe extern "C" fn ktrace_function_hit(
                 slot: ::kernel::ffi::c_uint,
@@ -406,7 +406,7 @@ macro_rules! bind_function_hook {
 
             /// # Safety
             ///
-            /// For `shim.c`: in a callback of ftrace.
+            /// For `ftrace_ops.c`: in a callback of ftrace.
             #[no_mangle]
             unsafe extern "C" fn ktrace_function_recursed(slot: ::kernel::ffi::c_uint) {
                 // SAFETY: By the precondition.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The functions that the kernel does not export, in the order of `FUNCTIONS` in
- * symbols.rs, which says what each is for. Included by shim.c several times, with
+ * symbols.rs, which says what each is for. Included by symbols.c several times, with
  * KTRACE_FUNCTION() defined otherwise each time.
  */
 KTRACE_FUNCTION(kallsyms_lookup_name);

@@ -3,7 +3,7 @@
 //! The gate: which hooks want the task that runs on this CPU.
 //!
 //! There is one word per CPU, a bit in it for each of up to [`SLOTS`] hooks. The entry function of
-//! a hook (`shim.c`) tests its own bit first; if that is clear, that is all a traced function pays.
+//! a hook (`ftrace_ops.c`) tests its own bit first; if that is clear, that is all a traced function pays.
 //! The word follows the task: the scheduler's switch writes it anew from what
 //! [`super::task::TaskHooks`] says of the next task. Bits that are wanted whoever runs stand in one
 //! mask for all CPUs, and need no probe on the scheduler at all.

@@ -53,7 +53,7 @@ extern "C" {
 pub(super) fn find_probe() -> Option<&'static CStr> {
     // SAFETY: Walks the kernel's own tracepoints.
     let name = unsafe { ktrace_find_name_probe() };
-    // SAFETY: Null, or a constant string in `shim.c`.
+    // SAFETY: Null, or a constant string in `task.c`.
     (!name.is_null()).then(|| unsafe { CStr::from_chars(name) })
 }
 
@@ -102,7 +102,7 @@ pub fn changes(task: Task<'_>) {
 
 /// # Safety
 ///
-/// For `shim.c`: the task lives until this returns.
+/// For `task.c`: the task lives until this returns.
 #[no_mangle]
 unsafe extern "C" fn ktrace_name_of_changes(task: *mut bindings::task_struct) {
     // SAFETY: By the precondition.

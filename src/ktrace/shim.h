@@ -14,7 +14,11 @@ struct file_operations;
 struct inode;
 struct ktrace_pack;
 struct task_struct;
+struct ring_buffer_iter;
 struct trace_buffer;
+struct trace_event;
+struct trace_iterator;
+struct trace_seq;
 struct tracepoint;
 
 /*
@@ -58,7 +62,7 @@ static __always_inline u32 ktrace_gate_read(void)
 #endif
 }
 
-/* Defined in Rust, called from shim.c; the Rust side says what each means. */
+/* Defined in Rust, called from C; the Rust side says what each means. */
 void ktrace_function_hit(unsigned int slot, unsigned long ip,
 			 unsigned long parent_ip, struct ftrace_regs *fregs,
 			 unsigned int context, pid_t pid);
@@ -76,16 +80,21 @@ void ktrace_name_of_changes(struct task_struct *task);
 void ktrace_settle_tasks(void);
 void ktrace_visit_task(void *visitor, struct task_struct *task);
 void ktrace_deferred(void);
+unsigned int ktrace_print_line(struct trace_iterator *iter);
 
-/* Defined in shim.c, called from other C. */
+/* Defined in task.c, called from other C. */
 const char *ktrace_find_probes(struct ktrace_probe *probes, unsigned int nr);
 int ktrace_attach_probes(const struct ktrace_probe *probes, unsigned int nr);
 void ktrace_detach_probes(const struct ktrace_probe *probes, unsigned int nr);
 
-/* Defined in shim.c, called from Rust. */
+/* Called from Rust. Defined in symbols.c, */
 bool ktrace_bind(unsigned int index, unsigned long addr);
 int ktrace_find_kallsyms(unsigned long *addr);
+int ktrace_locked_down(void);
+
+/* in ftrace_ops.c, */
 ftrace_func_t ktrace_slot_function(unsigned int slot);
+void ktrace_set_packs(unsigned int slot, struct ktrace_pack __percpu *packs);
 void ktrace_gate_refresh(void);
 void ktrace_gate_refresh_current(void);
 bool ktrace_gate_refresh_others(void);
@@ -93,6 +102,31 @@ unsigned int ktrace_context(void);
 struct task_struct *ktrace_current(void);
 unsigned long ktrace_argument(struct ftrace_regs *fregs, unsigned int n);
 unsigned long ktrace_stack_pointer(struct ftrace_regs *fregs);
+
+/* in compact.c, */
+size_t ktrace_pack_size(void);
+u32 ktrace_counter_mult(void);
+u64 ktrace_raw_context(u64 *flags);
+
+/* in task.c, */
+const char *ktrace_find_task_probes(void);
+int ktrace_attach_task_probes(void);
+void ktrace_detach_task_probes(void);
+const char *ktrace_find_name_probe(void);
+int ktrace_attach_name_probe(void *user);
+void ktrace_detach_name_probe(void *user);
+void ktrace_settle_later(void);
+void ktrace_visit_tasks(void *visitor);
+
+/* in instances.c, */
+int ktrace_watch_instances(void);
+void ktrace_unwatch_instances(void);
+
+/* and in shim.c. */
+bool ktrace_in_hardirq(void);
+bool ktrace_irqs_disabled(void);
+void ktrace_preempt_disable(void);
+void ktrace_preempt_enable(void);
 void ktrace_this_cpu_add(u64 __percpu *counter, u64 n);
 u64 ktrace_percpu_sum(u64 __percpu *counter);
 u64 __percpu *ktrace_alloc_counters(unsigned int nr);
@@ -101,10 +135,6 @@ void __percpu *ktrace_alloc_percpu(size_t size, size_t align);
 void ktrace_free_percpu(void __percpu *memory);
 void *ktrace_this_cpu_ptr(void __percpu *memory);
 void *ktrace_cpu_ptr(void __percpu *memory, unsigned int cpu);
-void ktrace_set_packs(unsigned int slot, struct ktrace_pack __percpu *packs);
-size_t ktrace_pack_size(void);
-u32 ktrace_counter_mult(void);
-u64 ktrace_raw_context(u64 *flags);
 void ktrace_commit(struct trace_buffer *buffer, unsigned long taskinfo_flag);
 void ktrace_name_changes(struct task_struct *task, unsigned long taskinfo_flag);
 void *ktrace_zalloc(size_t size);
@@ -114,22 +144,15 @@ bool ktrace_dentry_is_gone(struct dentry *dentry);
 struct dentry *ktrace_dentry_parent(struct dentry *dentry);
 void ktrace_set_operations(struct dentry *dentry,
 			   const struct file_operations *fops);
-bool ktrace_irqs_disabled(void);
 int ktrace_open_by(const struct file_operations *fops, struct inode *inode,
 		   struct file *file);
 void *ktrace_inode_private(struct inode *inode);
-const char *ktrace_find_task_probes(void);
-int ktrace_attach_task_probes(void);
-void ktrace_detach_task_probes(void);
-const char *ktrace_find_name_probe(void);
-int ktrace_attach_name_probe(void *user);
-void ktrace_detach_name_probe(void *user);
-void ktrace_settle_later(void);
-void ktrace_visit_tasks(void *visitor);
-int ktrace_locked_down(void);
 void ktrace_lock(void);
 void ktrace_unlock(void);
-int ktrace_watch_instances(void);
-void ktrace_unwatch_instances(void);
+enum print_line_t ktrace_tracer_print_line(struct trace_iterator *iter);
+struct ring_buffer_iter *ktrace_buffer_iter(struct trace_iterator *iter);
+unsigned int ktrace_event_text(struct trace_event *event, struct trace_iterator *iter,
+			       int flags);
+void ktrace_strip_newline(struct trace_seq *seq);
 
 #endif

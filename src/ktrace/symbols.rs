@@ -8,7 +8,7 @@
 //!
 //! # How the functions are called
 //!
-//! `ktrace_call_NAME()` are branches whose targets [`resolve`] fills in; `shim.c` says why they are
+//! `ktrace_call_NAME()` are branches whose targets [`resolve`] fills in; `symbols.c` says why they are
 //! not calls through pointers. Before that they must not be called, which is why nothing in
 //! `ktrace` can be constructed without a [`Resolved`].
 
@@ -47,7 +47,7 @@ struct Symbol {
 
 macro_rules! functions {
     ($($name:literal, $option:literal: $user:literal;)*) => {
-        /// Those that are called, in the order of `shim.c`.
+        /// Those that are called, in the order of `symbols.c`.
         static FUNCTIONS: &[Symbol] = &[$(Symbol { name: $name, user: $user, option: $option }),*];
     };
 }
@@ -231,7 +231,7 @@ fn find_functions() -> Result {
         if addr == 0 {
             return Err(missing(function));
         }
-        // SAFETY: `addr` is the entry of the function that `shim.c` has at `index`: the two
+        // SAFETY: `addr` is the entry of the function that `symbols.c` has at `index`: the two
         // are in the same order, and a mismatch in number is an error below.
         if !unsafe { ktrace_bind(index as c_uint, addr) } {
             return Err(EINVAL);
@@ -255,7 +255,7 @@ fn find_data() -> Result {
 fn find_tracepoints() -> Result {
     // SAFETY: Walks the kernel's own tracepoints; sleeps, which is allowed here.
     let name = unsafe { ktrace_find_task_probes() };
-    // SAFETY: Null, or one of the constant strings in `shim.c`.
+    // SAFETY: Null, or one of the constant strings in `task.c`.
     let of_tasks = (!name.is_null()).then(|| unsafe { CStr::from_chars(name) });
     let Some(name) = of_tasks
         .or_else(names::find_probe)

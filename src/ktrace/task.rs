@@ -390,7 +390,7 @@ pub fn for_each(mut visit: impl FnMut(Task<'_>)) {
 
 /// # Safety
 ///
-/// For `shim.c`: `visitor` as [`for_each`] passed it, and a task that lives until this returns.
+/// For `task.c`: `visitor` as [`for_each`] passed it, and a task that lives until this returns.
 #[no_mangle]
 unsafe extern "C" fn ktrace_visit_task(visitor: *mut c_void, task: *mut bindings::task_struct) {
     // SAFETY: By the precondition, and nobody else uses it while `for_each()` waits.
@@ -499,7 +499,7 @@ macro_rules! bind_task_hooks {
 
             /// # Safety
             ///
-            /// For `shim.c`: pointers to tasks that live until this returns.
+            /// For `task.c`: pointers to tasks that live until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_mask_of(task: *mut task_struct) -> u32 {
                 // SAFETY: Alive, by the precondition.
@@ -508,7 +508,7 @@ macro_rules! bind_task_hooks {
 
             /// # Safety
             ///
-            /// For the probe on the switch in `shim.c`, as [`task::switched`] says.
+            /// For the probe on the switch in `task.c`, as [`task::switched`] says.
             #[no_mangle]
             unsafe extern "C" fn ktrace_switched(
                 gate: *mut u32,
@@ -528,7 +528,7 @@ macro_rules! bind_task_hooks {
 
             /// # Safety
             ///
-            /// For `shim.c`: pointers to tasks that live until this returns.
+            /// For `task.c`: pointers to tasks that live until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_new_task(
                 parent: *mut task_struct,
@@ -541,7 +541,7 @@ macro_rules! bind_task_hooks {
 
             /// # Safety
             ///
-            /// For `shim.c`: a task that lives until this returns, and a string that ends.
+            /// For `task.c`: a task that lives until this returns, and a string that ends.
             #[no_mangle]
             unsafe extern "C" fn ktrace_rename_task(
                 task: *mut task_struct,
@@ -556,7 +556,7 @@ macro_rules! bind_task_hooks {
 
             /// # Safety
             ///
-            /// For `shim.c`: pointers to tasks that live until this returns.
+            /// For `task.c`: pointers to tasks that live until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_prepare_exec_task(task: *mut task_struct) {
                 // SAFETY: Alive, by the precondition.
@@ -566,7 +566,7 @@ macro_rules! bind_task_hooks {
 
             /// # Safety
             ///
-            /// For `shim.c`: pointers to tasks that live until this returns.
+            /// For `task.c`: pointers to tasks that live until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_exec_task(task: *mut task_struct, old_pid: i32) {
                 // SAFETY: Alive, by the precondition.
@@ -576,7 +576,7 @@ macro_rules! bind_task_hooks {
 
             /// # Safety
             ///
-            /// For `shim.c`: pointers to tasks that live until this returns.
+            /// For `task.c`: pointers to tasks that live until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_free_task(task: *mut task_struct) {
                 // SAFETY: Alive, by the precondition.

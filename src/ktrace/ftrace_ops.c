@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What ftrace calls: the functions by which it reports an entry to each slot, the
+ * gate that they look at, and the shortest way into a pack.
+ *
+ * All of it runs inside a traced function, so this file is built without ftrace's
+ * call at function entry (see Kbuild).
+ */
+#include <linux/cpu.h>
+#include <linux/ftrace.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/trace_events.h>
+#include <linux/trace_recursion.h>
+
+#include "compact.h"
+#include "shim.h"
+
+/*
+ * The context that a record tells, in the header that all records have: flags, how
+ * deep preemption and migration are disabled, as tracing_gen_ctx_dec() has it, which
+ * is a call to a function that is not exported. Preemption has been turned off once
+ * for the hook.
+ */
+static __always_inline unsigned int ktrace_context_here(void)
+{
+	unsigned long todo = READ_ONCE(current_thread_info()->flags);
+	unsigned int count = preempt_count(), softirqs = softirq_count();
+	unsigned int flags = irqs_disabled() ? TRACE_FLAG_IRQS_OFF : 0;
+	unsigned int disabled = count & 0xff, pinned = 0;
+
+	if (count & (NMI_MASK | HARDIRQ_MASK)) {
+		if (count & NMI_MASK)
+			flags |= TRACE_FLAG_NMI;
+		if (count & HARDIRQ_MASK)
+			flags |= TRACE_FLAG_HARDIRQ;
+	}
+	if (softirqs) {
+		if (in_serving_softirq())
+			flags |= TRACE_FLAG_SOFTIRQ;
+		if (softirqs >> (SOFTIRQ_SHIFT + 1))
+			flags |= TRACE_FLAG_BH_OFF;
+	}
+	/* The second is the first, where there is no such thing. */
+	if (todo & (_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY)) {
+		if (todo & _TIF_NEED_RESCHED)
+			flags |= TRACE_FLAG_NEED_RESCHED;
+		if (IS_ENABLED(CONFIG_ARCH_HAS_PREEMPT_LAZY) && todo & _TIF_NEED_RESCHED_LAZY)
+			flags |= TRACE_FLAG_NEED_RESCHED_LAZY;
+	}
+	if (test_preempt_need_resched())
+		flags |= TRACE_FLAG_PREEMPT_RESCHED;
+#ifdef CONFIG_SMP
+	pinned = current->migration_disabled;
+#endif
+	disabled = min(disabled, 0xfU);
+	if (pinned)
+		disabled |= min(pinned, 0xfU) << 4;
+	if (IS_ENABLED(CONFIG_PREEMPTION))
+		disabled--;
+	return flags << 16 | disabled;
+}
+
+/*
+ * The gate: one word per CPU, with a bit for each hook that wants the task which
+ * runs there. An entry function tests its own bit, and nothing else, before it
+ * goes on to Rust.
+ */
+DEFINE_PER_CPU(u32, ktrace_gate);
+
+/* Where functions are recorded in compact form: the packs, for the hooks in these slots. */
+static struct ktrace_pack __percpu *ktrace_packs[KTRACE_NR_SLOTS];
+
+void ktrace_set_packs(unsigned int slot, struct ktrace_pack __percpu *packs)
+{
+	if (slot < KTRACE_NR_SLOTS) {
+		/* What is in them is there before they are found: ktrace_pack_put(). */
+		smp_store_release(&ktrace_packs[slot], packs);
+	}
+}
+
+/* Under the guard against recursion that is the kernel's own, shared by all users of ftrace. */
+static noinline notrace void ktrace_hit(unsigned long ip, unsigned long parent_ip,
+					unsigned int slot, struct ftrace_regs *fregs)
+{
+	int bit = ftrace_test_recursion_trylock(ip, parent_ip);
+
+	if (unlikely(bit < 0)) {
+		ktrace_function_recursed(slot);
+		return;
+	}
+	ktrace_function_hit(slot, ip, parent_ip, fregs, ktrace_context_here(), current->pid);
+	ftrace_test_recursion_unlock(bit);
+}
+
+/* What is left to be done behind it, which may take longer. */
+static noinline __cold notrace void ktrace_pack_written(struct ktrace_pack *pack)
+{
+	ktrace_pack_catch_up(pack);
+	barrier();
+	pack->busy = 0;
+	preempt_enable_notrace();
+}
+
+/* The same where a reader may not have seen it. */
+static noinline __cold notrace void ktrace_pack_unsure(unsigned long ip, unsigned long parent_ip,
+						       struct ktrace_pack *pack)
+{
+	ktrace_pack_catch_up(pack);
+	ktrace_pack_doubted(pack, ip, parent_ip);
+	barrier();
+	pack->busy = 0;
+	preempt_enable_notrace();
+}
+
+/* As ktrace_hit(), which it calls; with preemption off, and the pack busy. */
+static noinline __cold notrace void ktrace_pack_closed(unsigned long ip, unsigned long parent_ip,
+						       struct ktrace_pack *pack,
+						       struct ftrace_regs *fregs,
+						       unsigned int slot)
+{
+	ktrace_pack_catch_up(pack);
+	barrier();
+	pack->busy = 0;
+	preempt_enable_notrace();
+	ktrace_hit(ip, parent_ip, slot, fregs);
+}
+
+/* The same where the pack was left as it was. */
+static noinline notrace void ktrace_pack_left(unsigned long ip, unsigned long parent_ip,
+					      struct ktrace_pack *pack, struct ftrace_regs *fregs,
+					      unsigned int slot)
+{
+	barrier();
+	pack->busy = 0;
+	preempt_enable_notrace();
+	ktrace_hit(ip, parent_ip, slot, fregs);
+}
+
+/* The same where somebody else is at it. */
+static noinline __cold notrace void ktrace_pack_busy(unsigned long ip, unsigned long parent_ip,
+						     unsigned int slot,
+						     struct ftrace_regs *fregs)
+{
+	preempt_enable_notrace();
+	ktrace_hit(ip, parent_ip, slot, fregs);
+}
+
+static noinline __cold notrace void ktrace_reschedule(void)
+{
+	preempt_disable_notrace();
+	preempt_enable_notrace();
+}
+
+/*
+ * Functions that are recorded in compact form. Nothing that the shortest way calls
+ * is traced, nor is a pack touched that is busy: it needs no guard against recursion.
+ */
+static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long parent_ip,
+						struct ktrace_pack __percpu *packs,
+						struct ftrace_regs *fregs, unsigned int slot)
+{
+	struct ktrace_pack *pack;
+
+	/* Softirqs are counted elsewhere there. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		return ktrace_hit(ip, parent_ip, slot, fregs);
+	preempt_disable_notrace();
+	pack = raw_cpu_ptr(packs);
+	if (unlikely(pack->busy))
+		return ktrace_pack_busy(ip, parent_ip, slot, fregs);
+	/* Anything but 0; this is at hand. */
+	pack->busy = ip;
+	barrier();
+	switch (ktrace_pack_add(pack, ip, parent_ip)) {
+	case KTRACE_PACK_WRITTEN:
+		barrier();
+		pack->busy = 0;
+		break;
+	case KTRACE_PACK_WRITTEN_BUT:
+		return ktrace_pack_written(pack);
+	case KTRACE_PACK_DOUBTED:
+		return ktrace_pack_unsure(ip, parent_ip, pack);
+	case KTRACE_PACK_CLOSED:
+		return ktrace_pack_closed(ip, parent_ip, pack, fregs, slot);
+	case KTRACE_PACK_OTHER:
+		return ktrace_pack_left(ip, parent_ip, pack, fregs, slot);
+	}
+	/* All calls are the last thing that is done here, and take no frame. */
+#ifdef CONFIG_PREEMPTION
+	barrier();
+	if (unlikely(__preempt_count_dec_and_test()))
+		ktrace_reschedule();
+#else
+	preempt_enable_notrace();
+#endif
+}
+
+#define KTRACE_SLOT(n) \
+static void notrace ktrace_slot_##n(unsigned long ip, unsigned long parent_ip, \
+				    struct ftrace_ops *op, \
+				    struct ftrace_regs *fregs) \
+{ \
+	struct ktrace_pack __percpu *packs; \
+	\
+	if (!(ktrace_gate_read() & BIT(n))) \
+		return; \
+	packs = READ_ONCE(ktrace_packs[n]); \
+	if (packs) \
+		ktrace_hit_compact(ip, parent_ip, packs, fregs, n); \
+	else \
+		ktrace_hit(ip, parent_ip, n, fregs); \
+}
+KTRACE_SLOT(0)
+KTRACE_SLOT(1)
+KTRACE_SLOT(2)
+KTRACE_SLOT(3)
+KTRACE_SLOT(4)
+KTRACE_SLOT(5)
+KTRACE_SLOT(6)
+KTRACE_SLOT(7)
+KTRACE_SLOT(8)
+KTRACE_SLOT(9)
+KTRACE_SLOT(10)
+KTRACE_SLOT(11)
+KTRACE_SLOT(12)
+KTRACE_SLOT(13)
+KTRACE_SLOT(14)
+KTRACE_SLOT(15)
+KTRACE_SLOT(16)
+KTRACE_SLOT(17)
+KTRACE_SLOT(18)
+KTRACE_SLOT(19)
+KTRACE_SLOT(20)
+KTRACE_SLOT(21)
+KTRACE_SLOT(22)
+KTRACE_SLOT(23)
+KTRACE_SLOT(24)
+KTRACE_SLOT(25)
+KTRACE_SLOT(26)
+KTRACE_SLOT(27)
+KTRACE_SLOT(28)
+KTRACE_SLOT(29)
+KTRACE_SLOT(30)
+KTRACE_SLOT(31)
+
+static const ftrace_func_t ktrace_slots[] = {
+	ktrace_slot_0, ktrace_slot_1, ktrace_slot_2, ktrace_slot_3,
+	ktrace_slot_4, ktrace_slot_5, ktrace_slot_6, ktrace_slot_7,
+	ktrace_slot_8, ktrace_slot_9, ktrace_slot_10, ktrace_slot_11,
+	ktrace_slot_12, ktrace_slot_13, ktrace_slot_14, ktrace_slot_15,
+	ktrace_slot_16, ktrace_slot_17, ktrace_slot_18, ktrace_slot_19,
+	ktrace_slot_20, ktrace_slot_21, ktrace_slot_22, ktrace_slot_23,
+	ktrace_slot_24, ktrace_slot_25, ktrace_slot_26, ktrace_slot_27,
+	ktrace_slot_28, ktrace_slot_29, ktrace_slot_30, ktrace_slot_31,
+};
+static_assert(ARRAY_SIZE(ktrace_slots) == KTRACE_NR_SLOTS);
+
+ftrace_func_t ktrace_slot_function(unsigned int slot)
+{
+	return slot < KTRACE_NR_SLOTS ? ktrace_slots[slot] : NULL;
+}
+
+/* Runs on the CPU whose gate it is, with interrupts off. */
+static void ktrace_gate_refresh_cpu(void *unused)
+{
+	this_cpu_write(ktrace_gate, ktrace_mask_of(current));
+}
+
+void ktrace_gate_refresh(void)
+{
+	unsigned int cpu;
+
+	cpus_read_lock();
+	/* Nobody runs there; what it holds counts when the CPU comes back. */
+	for_each_possible_cpu(cpu)
+		if (!cpu_online(cpu))
+			per_cpu(ktrace_gate, cpu) = ktrace_idle_mask(cpu);
+	on_each_cpu(ktrace_gate_refresh_cpu, NULL, 1);
+	cpus_read_unlock();
+}
+
+void ktrace_gate_refresh_current(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	ktrace_gate_refresh_cpu(NULL);
+	local_irq_restore(flags);
+}
+
+bool ktrace_gate_refresh_others(void)
+{
+	if (irqs_disabled() || in_interrupt())
+		return false;
+	preempt_disable();
+	smp_call_function_many(cpu_online_mask, ktrace_gate_refresh_cpu, NULL, false);
+	preempt_enable();
+	return true;
+}
+
+/* What is known of the call that is being traced */
+
+unsigned int ktrace_context(void)
+{
+	return ktrace_context_here();
+}
+
+struct task_struct *ktrace_current(void)
+{
+	return current;
+}
+
+unsigned long ktrace_argument(struct ftrace_regs *fregs, unsigned int n)
+{
+	return ftrace_regs_get_argument(fregs, n);
+}
+
+unsigned long ktrace_stack_pointer(struct ftrace_regs *fregs)
+{
+	return ftrace_regs_get_stack_pointer(fregs);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Instances that come and go: instances.rs is told of them.
+ *
+ * Built without ftrace's call at function entry (see Kbuild).
+ */
+#include <linux/irq_work.h>
+#include <linux/kprobes.h>
+#include <linux/sched.h>
+#include <linux/task_work.h>
+#include <linux/workqueue.h>
+
+#include "shim.h"
+
+/* Defined by symbols.c. */
+int ktrace_call_task_work_add(struct task_struct *task, struct callback_head *work,
+			      enum task_work_notify_mode mode);
+
+/*
+ * Work that is to be done before the system call that caused it returns, but
+ * after it has let go of its locks; for kernel threads, and if very many wait
+ * for it, soon. It is asked for in a kprobe's handler, which may be as little
+ * allowed to do as an NMI.
+ */
+static struct callback_head ktrace_todos[32];
+static unsigned long ktrace_todos_used;
+static atomic_t ktrace_todo_pending = ATOMIC_INIT(0);
+
+static void ktrace_todo_work(struct work_struct *unused)
+{
+	ktrace_deferred();
+}
+static DECLARE_WORK(ktrace_work, ktrace_todo_work);
+
+static void ktrace_todo_soon(struct irq_work *unused)
+{
+	schedule_work(&ktrace_work);
+}
+static DEFINE_IRQ_WORK(ktrace_irq_work, ktrace_todo_soon);
+
+static void ktrace_todo_run(struct callback_head *head)
+{
+	clear_bit(head - ktrace_todos, &ktrace_todos_used);
+	ktrace_deferred();
+	atomic_dec(&ktrace_todo_pending);
+}
+
+static void ktrace_defer(void)
+{
+	unsigned int i;
+
+	if (current->flags & PF_KTHREAD)
+		goto soon;
+	for (i = 0; i < ARRAY_SIZE(ktrace_todos); i++) {
+		if (test_and_set_bit(i, &ktrace_todos_used))
+			continue;
+		init_task_work(&ktrace_todos[i], ktrace_todo_run);
+		atomic_inc(&ktrace_todo_pending);
+		if (!ktrace_call_task_work_add(current, &ktrace_todos[i], TWA_NMI_CURRENT))
+			return;
+		atomic_dec(&ktrace_todo_pending);
+		clear_bit(i, &ktrace_todos_used);
+		break;
+	}
+soon:
+	irq_work_queue(&ktrace_irq_work);
+}
+
+static int ktrace_instances_changed(struct kprobe *probe, struct pt_regs *regs)
+{
+	ktrace_defer();
+	return 0;
+}
+
+static struct kprobe ktrace_born = {
+	.symbol_name = "ftrace_init_tracefs",
+	.pre_handler = ktrace_instances_changed,
+};
+
+static struct kprobe ktrace_gone = {
+	.symbol_name = "ftrace_destroy_function_files",
+	.pre_handler = ktrace_instances_changed,
+};
+
+static struct kprobe *ktrace_watch[] = { &ktrace_born, &ktrace_gone };
+
+int ktrace_watch_instances(void)
+{
+	return register_kprobes(ktrace_watch, ARRAY_SIZE(ktrace_watch));
+}
+
+void ktrace_unwatch_instances(void)
+{
+	unregister_kprobes(ktrace_watch, ARRAY_SIZE(ktrace_watch));
+	/* Whoever was caught by a probe is still on the way out of its call. */
+	while (atomic_read(&ktrace_todo_pending))
+		schedule_timeout_uninterruptible(1);
+	irq_work_sync(&ktrace_irq_work);
+	cancel_work_sync(&ktrace_work);
+	/* And may have been preempted in the last lines of the callback. */
+	synchronize_rcu_tasks();
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calls to functions that the kernel does not export, and how their addresses are
+ * found. symbols.rs says which there are.
+ */
+#include <linux/kprobes.h>
+#include <linux/security.h>
+#include <linux/static_call.h>
+#include <linux/types.h>
+
+#include "shim.h"
+
+/*
+ * Calls to functions that the kernel does not export
+ *
+ * Their addresses come from kallsyms, and an ordinary call through a pointer is
+ * not allowed to reach them: their landing pads may have been sealed (IBT), left
+ * out (BTI), or carry no hash (kCFI), because nobody in the kernel takes their
+ * address. What is allowed is a direct branch, which is what a static call's
+ * trampoline becomes, or a return, which is what the thunk for the other
+ * architectures uses. Either way the callee sees the caller's arguments and
+ * stack untouched, and Rust sees a function with a C prototype.
+ */
+typedef void (ktrace_any_fn)(void);
+
+#define KTRACE_THUNK(name, ...) \
+	asm(".pushsection .text, \"ax\"\n\t" \
+	    KTRACE_ALIGN \
+	    ".globl ktrace_call_" #name "\n\t" \
+	    ".type ktrace_call_" #name ", %function\n" \
+	    "ktrace_call_" #name ":\n\t" \
+	    __VA_ARGS__ \
+	    ".size ktrace_call_" #name ", . - ktrace_call_" #name "\n\t" \
+	    ".popsection")
+
+/* Elsewhere, a static call's trampoline may be an indirect branch itself. */
+#ifdef CONFIG_X86
+
+/* As functions are laid out where calls may have to be patched. */
+#ifdef CONFIG_FUNCTION_PADDING_BYTES
+#define KTRACE_ALIGN ".balign 16\n\t.skip " \
+	__stringify(CONFIG_FUNCTION_PADDING_BYTES) ", 0x90\n\t"
+#else
+#define KTRACE_ALIGN ".balign 16\n\t"
+#endif
+
+#define KTRACE_PLACE(name) \
+	DEFINE_STATIC_CALL_RET0(ktrace_##name, ktrace_any_fn)
+
+#define KTRACE_BRANCH(name) \
+	KTRACE_THUNK(name, "jmp " STATIC_CALL_TRAMP_STR(ktrace_##name) "\n\t")
+
+#define KTRACE_LEAD(name, addr) \
+	__static_call_update(&STATIC_CALL_KEY(ktrace_##name), \
+			     STATIC_CALL_TRAMP_ADDR(ktrace_##name), (void *)(addr))
+
+#else
+
+#define KTRACE_ALIGN ".balign 4\n\t"
+
+#define KTRACE_PLACE(name) \
+	unsigned long ktrace_addr_##name
+
+#define KTRACE_BRANCH(name) \
+	KTRACE_THUNK(name, \
+		     "hint #34\n\t" /* bti c */ \
+		     "adrp x16, ktrace_addr_" #name "\n\t" \
+		     "ldr x16, [x16, :lo12:ktrace_addr_" #name "]\n\t" \
+		     "ret x16\n\t")
+
+#define KTRACE_LEAD(name, addr) WRITE_ONCE(ktrace_addr_##name, addr)
+
+#endif
+
+#define KTRACE_FUNCTION(name) KTRACE_PLACE(name)
+#include "functions.h"
+#undef KTRACE_FUNCTION
+
+#define KTRACE_FUNCTION(name) KTRACE_BRANCH(name)
+#include "functions.h"
+#undef KTRACE_FUNCTION
+
+bool ktrace_bind(unsigned int index, unsigned long addr)
+{
+	unsigned int n = 0;
+
+#define KTRACE_FUNCTION(name) \
+	do { \
+		if (index == n++) \
+			KTRACE_LEAD(name, addr); \
+	} while (0)
+#include "functions.h"
+#undef KTRACE_FUNCTION
+	return index < n;
+}
+
+/*
+ * The address that a kprobe is the only exported way to learn. One that is never
+ * armed has it as well, touches no code, and can always be taken away again: to
+ * disarm one takes memory, and without it the kernel would keep what is gone.
+ */
+int ktrace_find_kallsyms(unsigned long *addr)
+{
+	struct kprobe probe = {
+		.symbol_name = "kallsyms_lookup_name",
+		.flags = KPROBE_FLAG_DISABLED,
+	};
+	int ret = register_kprobe(&probe);
+
+	if (ret)
+		return ret;
+	*addr = (unsigned long)probe.addr;
+	unregister_kprobe(&probe);
+	return 0;
+}
+
+int ktrace_locked_down(void)
+{
+	return security_locked_down(LOCKDOWN_TRACEFS);
+}
