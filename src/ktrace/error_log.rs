@@ -15,13 +15,12 @@ use kernel::{
 use super::{
     abi,
     cstr::Chars,
+    list,
     symbols::{
         Data,
         Resolved, //
     },
     trace_array::{
-        for_each_in_list,
-        list_del,
         TraceArray,
         TypesLock, //
     },
@@ -109,10 +108,10 @@ impl ErrorLog {
             // SAFETY: The trace array is alive, and the mutex guards its log; entries and their
             // texts are allocated by `kmalloc()`.
             unsafe {
-                for_each_in_list(addr_of_mut!((*raw).err_log), |at| {
+                list::for_each(addr_of_mut!((*raw).err_log), |at| {
                     let entry = kernel::container_of!(at, abi::tracing_log_err, list);
                     if (*entry).info.errs.cast_const().cast() == self.table.as_ptr() {
-                        list_del(at);
+                        list::del(at);
                         bindings::kfree((*entry).cmd.cast());
                         bindings::kfree(entry.cast::<c_void>());
                         (*raw).n_err_log_entries = (*raw).n_err_log_entries.wrapping_sub(1);

@@ -26,6 +26,7 @@ pub mod gate;
 pub mod global;
 pub mod instances;
 pub mod iter;
+mod list;
 pub mod live;
 pub mod names;
 pub mod once;

@@ -5,7 +5,6 @@
 //! C header: `kernel/trace/trace.h`.
 
 use core::{
-    ffi::CStr,
     marker::PhantomData,
     ptr::{
         addr_of,
@@ -263,41 +262,3 @@ impl Drop for Pinned {
         unsafe { ktrace_call_trace_array_put(self.0.as_ptr()) }
     }
 }
-
-/// Iterates over a list of the kernel whose elements may be removed on the way.
-///
-/// # Safety
-///
-/// `head` must be an initialised list that holds still but for what `visit` does to the element it
-/// is given.
-pub(super) unsafe fn for_each_in_list(
-    head: *mut abi::list_head,
-    mut visit: impl FnMut(*mut abi::list_head),
-) {
-    // SAFETY: By the precondition every pointer leads to an element or back to the head.
-    unsafe {
-        let mut at = (*head).next;
-        while at != head {
-            let next = (*at).next;
-            visit(at);
-            at = next;
-        }
-    }
-}
-
-/// Takes `this` off the list it is on.
-///
-/// # Safety
-///
-/// `this` must be on a list that nobody else looks at or changes meanwhile.
-pub(super) unsafe fn list_del(this: *mut abi::list_head) {
-    // SAFETY: By the precondition.
-    unsafe {
-        let (prev, next) = ((*this).prev, (*this).next);
-        (*prev).next = next;
-        (*next).prev = prev;
-    }
-}
-
-/// Only so that the type of a C string is at hand for callers of [`super::tracer`].
-pub(super) type Name = &'static CStr;

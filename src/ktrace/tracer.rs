@@ -55,7 +55,6 @@ use super::{
     },
     task::synchronize_tasks,
     trace_array::{
-        Name,
         TraceArray,
         TypesLock, //
     },
@@ -84,10 +83,10 @@ extern "C" {
 /// A tracer.
 pub trait Tracer: Send + Sync + 'static {
     /// Its name in `available_tracers`.
-    const NAME: Name;
+    const NAME: &'static CStr;
 
     /// Its options below `options/`; number `n` is bit `n` of the flags.
-    const OPTIONS: &'static [Name];
+    const OPTIONS: &'static [&'static CStr];
 
     /// Those options that are on at first.
     const DEFAULT_OPTIONS: u32;

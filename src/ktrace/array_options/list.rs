@@ -16,10 +16,8 @@ use kernel::{
 };
 
 use crate::ktrace::{
-    abi,
+    abi, list,
     trace_array::{
-        for_each_in_list,
-        list_del,
         TraceArray,
         TypesLock, //
     },
@@ -158,7 +156,7 @@ pub(in crate::ktrace) fn remove(tr: &TraceArray, tracer: *mut abi::tracer, lock:
         // SAFETY: An element of the list that the lock guards. The tracer is current nowhere
         // (that would hold the module), so nobody uses its flags.
         unsafe {
-            list_del(addr_of_mut!((*entry).list));
+            list::del(addr_of_mut!((*entry).list));
             bindings::kfree((*entry).flags.cast());
             bindings::kfree(entry.cast());
         }
@@ -170,7 +168,7 @@ fn entry(tr: &TraceArray, tracer: *mut abi::tracer, _: &TypesLock) -> Option<*mu
     let mut found = None;
     // SAFETY: The trace array is alive, and the lock guards its list.
     unsafe {
-        for_each_in_list(addr_of_mut!((*tr.as_ptr()).tracers), |at| {
+        list::for_each(addr_of_mut!((*tr.as_ptr()).tracers), |at| {
             let entry: *mut abi::tracers = kernel::container_of!(at, abi::tracers, list);
             if (*entry).tracer == tracer {
                 found = Some(entry);
@@ -194,27 +192,10 @@ fn add_entry(
     // SAFETY: Fresh memory of the right size; the lock guards the list.
     unsafe {
         (*entry).tracer = tracer;
-        list_add(
+        list::add(
             addr_of_mut!((*tr.as_ptr()).tracers),
             addr_of_mut!((*entry).list),
         );
     }
     Ok(entry)
-}
-
-/// Puts `new` behind `head`.
-///
-/// # Safety
-///
-/// `head` must be an initialised list that nobody else looks at or changes meanwhile, and `new` be
-/// on none.
-unsafe fn list_add(head: *mut abi::list_head, new: *mut abi::list_head) {
-    // SAFETY: By the preconditions.
-    unsafe {
-        let next = (*head).next;
-        (*new).next = next;
-        (*new).prev = head;
-        (*next).prev = new;
-        addr_of_mut!((*head).next).write(new);
-    }
 }
