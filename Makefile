@@ -77,7 +77,8 @@ help:
 #:                     T=clients: those with trace-cmd, perf and bpftrace, and T=lockdown: those
 #:                     under lockdown, and T=oops: that while the kernel oopses, which have boots of
 #:                     their own; T=upstream: the kernel's own tests of tracing, without ferrotrace,
-#:                     with it, beside it and after it, or one of them: ONLY=ftrace/func_hotplug.tc;
+#:                     with it, beside it and after it, or one of them: ONLY=ftrace/func_hotplug.tc,
+#:                     or all but one: ONLY=-ftrace/func_hotplug.tc;
 #:                     T=rounds: ROUNDS=n (1000) of insmod and rmmod;
 #:                     T=soak: everything at once for MINUTES=n (30), by chance, as SEED=n has it
 #: make test RETRY=1   on a busy machine: a case that fails is run twice more, and passes if it does
@@ -85,8 +86,9 @@ help:
 #: make test BRIEF=1   in half the time: a tenth of the rounds that wait for a rare fault, and on one
 #:                     architecture what takes many minutes (ci/run has both)
 #: make test-all       all tests on all kernels, one after the other (many hours; what has passed on the
-#:                     same code is not run again); the table of what came of it is build/test-all.md;
-#:                     ROWS='lts soak-memory': only these of its rows
+#:                     same code, in whichever clone, is not run again); the table of what came of
+#:                     it is build/test-all.md; ROWS='lts soak-memory': only these of its rows;
+#:                     BRIEF=1: in full only on the stock kernel, and where allocations can fail
 #: make host-test      the tests that need no kernel
 #: make bench          count the instructions that tracing adds, beside the kernel's own tracers, and
 #:                     measure the time; JSON=file writes the same as JSON
@@ -95,7 +97,7 @@ help:
 #:                     ~/.local/lib/traceevent/plugins; PLUGINS=directory: there instead
 #: make setup          only fetch and build what the others need
 #: make clean          remove what was built here
-#: make distclean      remove the tool chain and the kernels from the cache too
+#: make distclean      empty the cache too: the tool chain, the kernels, what is known of tests
 #:
 #: Variables:
 #: ARCH=x86_64|arm64   machine (x86_64; make test: both)

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: distclean.sh
 #
-# Removes the tool chain and the kernels from the cache directory.
+# Removes the tool chain, the kernels, and what is known of tests that passed from the cache directory.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 
-for dir in "$cache"/env-* "$cache/kernels" "$cache/clients"; do
+for dir in "$cache"/env-* "$cache/kernels" "$cache/clients" "$cache/test-all"; do
 	[ -e "$dir" ] || continue
 	say "removing $dir"
 	# What was unpacked in a user namespace may belong to ids that only such a namespace has.
