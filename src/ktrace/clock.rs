@@ -74,6 +74,15 @@ pub fn is_fine(tr: &TraceArray) -> bool {
     }
 }
 
+/// What the clock of that trace array says, in whatever it counts. Any context.
+pub fn read_of(tr: &TraceArray) -> u64 {
+    // SAFETY: As in `is_fine()`; and the function of an entry, which takes nothing and returns a `u64`.
+    unsafe {
+        let clock = addr_of!((*tr.as_ptr()).clock_id).read_volatile();
+        ktrace_read_clock((*entry(clock as usize)).read)
+    }
+}
+
 #[cold]
 fn read(clock: u32) -> Option<Reading> {
     // SAFETY: `clock_id` is the index of an entry, each as `check_table()` has found the first two;

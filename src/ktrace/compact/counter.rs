@@ -8,7 +8,11 @@
 use core::arch::asm;
 
 use super::word::MULT_SHIFT;
-use crate::ktrace::fgraph::clock_ns;
+use crate::ktrace::{
+    clock,
+    fgraph::clock_ns,
+    trace_array::TraceArray, //
+};
 
 extern "C" {
     fn ktrace_counter_mult() -> u32;
@@ -42,6 +46,35 @@ impl Clock {
             true => read(),
             false => clock_ns(),
         }
+    }
+
+    /// How many ns that is; of a short time.
+    #[inline]
+    pub(super) fn ns(self, counts: u64) -> u64 {
+        counts.wrapping_mul(u64::from(self.mult)) >> MULT_SHIFT
+    }
+
+    /// What it said when the clock of that trace array said `ns`, which is not long ago: hardly less, and more by no more than reading
+    /// both takes. The interrupt that comes between the two readings makes it more: so it is tried again, and the
+    /// shortest one counts. Any context, with preemption off.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn at(self, tr: &TraceArray, ns: u64) -> u64 {
+        let mut shortest = u64::MAX;
+        let mut at = 0;
+        for _ in 0..3 {
+            let before = self.now();
+            let clock = clock::read_of(tr);
+            let after = self.now();
+            let took = after.wrapping_sub(before);
+            if took < shortest {
+                shortest = took;
+                // More than an hour is not said.
+                let since = clock.saturating_sub(ns).min(1 << 41) << MULT_SHIFT;
+                at = after.wrapping_sub(since.checked_div(u64::from(self.mult)).unwrap_or(0));
+            }
+        }
+        at
     }
 }
 

@@ -155,6 +155,9 @@ pub enum Outcome {
 /// Words of a pack at first, and at least.
 const MIN_WORDS: usize = 8;
 
+/// What it takes to begin a pack, and more, if nothing comes in between.
+const LONG_NS: u64 = 2000;
+
 /// By which a pointer from one page of a ring buffer to the next says what that is (`RB_FLAG_MASK`).
 const RING_FLAGS: usize = 3;
 
@@ -565,9 +568,12 @@ impl Local {
         self.tr = at.tr;
         self.kind = at.kind;
         self.mult = at.clock.mult;
-        // The ring buffer has taken its time before this: what is counted from here is never later
-        // than it was.
+        // The ring buffer has taken its time before this: what is counted from here is never later than it was,
+        // and earlier by as much as it took to come here, unless that was long: an interrupt, or another guest.
         self.time = at.clock.now();
+        if at.clock.ns(self.time.wrapping_sub(now)) > LONG_NS {
+            self.time = at.clock.at(at.tr, self.stamp);
+        }
         drop(record);
         self.learn(&draft);
         self.items = 0;
