@@ -190,17 +190,31 @@ static void ktrace_event_users_work_func(struct work_struct *unused)
 }
 static DECLARE_WORK(ktrace_event_users_work, ktrace_event_users_work_func);
 
+/*
+ * Set by ktrace_event_users_start(), which looks at the number afterwards: whoever
+ * changes it and sees this unset is seen. Those who follow the kernel's notifiers
+ * come before the module is initialized, go when it has been left or has refused to
+ * load, and hold no reference: nothing may be queued then, as nothing would wait for it.
+ */
+static bool ktrace_event_users_started;
+
+static void ktrace_event_users_queue(void)
+{
+	if (READ_ONCE(ktrace_event_users_started))
+		schedule_work(&ktrace_event_users_work);
+}
+
 static int ktrace_event_first_listener(void)
 {
 	if (atomic_inc_return(&ktrace_event_nr_users) == 1)
-		schedule_work(&ktrace_event_users_work);
+		ktrace_event_users_queue();
 	return 0;
 }
 
 static void ktrace_event_last_listener(void)
 {
 	if (atomic_dec_and_test(&ktrace_event_nr_users))
-		schedule_work(&ktrace_event_users_work);
+		ktrace_event_users_queue();
 }
 
 struct tracepoint_ext ktrace_event_users = {
@@ -217,14 +231,16 @@ static int ktrace_event_users_wait(void)
 
 int ktrace_event_users_start(void)
 {
+	WRITE_ONCE(ktrace_event_users_started, true);
+	/* Orders the two: it is an atomic operation that returns something. */
 	schedule_work(&ktrace_event_users_work);
 	return ktrace_event_users_wait();
 }
 
-/* For the end of the module, when nobody can listen any more. */
+/* For the end of the module: it is not queued after this, whoever stops to listen. */
 void ktrace_event_users_stop(void)
 {
-	cancel_work_sync(&ktrace_event_users_work);
+	disable_work_sync(&ktrace_event_users_work);
 }
 
 static int ktrace_event_unlisten(struct trace_event_call *call, enum trace_reg type, void *data)
@@ -250,7 +266,7 @@ static int ktrace_event_listen(struct trace_event_call *call, enum trace_reg typ
 	if (ret || !call->tp->ext)
 		return ret;
 	if (failed)
-		schedule_work(&ktrace_event_users_work);
+		ktrace_event_users_queue();
 	ret = ktrace_event_users_wait();
 	if (ret) {
 		ktrace_event_unlisten(call, undo, data);

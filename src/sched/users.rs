@@ -19,8 +19,6 @@ bind_event_users!(Users);
 
 impl EventUsers for Users {
     fn changed(any: bool) -> Result {
-        // Before the module is there, [`Counting`](crate::ktrace::event::users::Counting) is not,
-        // and will ask again.
         let mut state = STATE.lock();
         let Some(state) = state.as_mut() else {
             return Ok(());

@@ -15,8 +15,8 @@ use crate::ktrace::symbols::Resolved;
 /// What has to be going on while there are users.
 pub trait EventUsers {
     /// There are users, or there are none any more. Called in task context, without locks but those
-    /// of the kernel's that guard turning events on and off, by one at a time. Before there is a
-    /// [`Counting`] it may be called too, and the call is repeated then; it is not after.
+    /// of the kernel's that guard turning events on and off, by one at a time, and only as
+    /// long as there is a [`Counting`].
     ///
     /// Who turns an event on by its files or by perf goes on when this has returned; BPF and other
     /// modules do not wait for it.
@@ -54,8 +54,8 @@ impl Counting {
 
 impl Drop for Counting {
     fn drop(&mut self) {
-        // SAFETY: May sleep: modules are unloaded where that is allowed. Nobody listens any more,
-        // since that would hold the module, so no work is queued after this.
+        // SAFETY: May sleep: modules are unloaded where that is allowed. No work is queued after this,
+        // not even by those who do not hold the module and stop to listen when it goes.
         unsafe { ktrace_event_users_stop() }
     }
 }
