@@ -30,6 +30,7 @@ struct Entry {
 
 extern "C" {
     fn ktrace_read_clock(read: *const c_void) -> u64;
+    fn ktrace_call_clock(read: *const c_void) -> u64;
     fn ktrace_is_clock(index: c_uint, read: *const c_void) -> bool;
 }
 
@@ -74,12 +75,13 @@ pub fn is_fine(tr: &TraceArray) -> bool {
     }
 }
 
-/// What the clock of that trace array says, in whatever it counts. Any context.
+/// What the clock of that trace array says, in whatever it counts: what the ring buffer would take for
+/// the time of a record. Any context.
 pub fn read_of(tr: &TraceArray) -> u64 {
     // SAFETY: As in `is_fine()`; and the function of an entry, which takes nothing and returns a `u64`.
     unsafe {
         let clock = addr_of!((*tr.as_ptr()).clock_id).read_volatile();
-        ktrace_read_clock((*entry(clock as usize)).read)
+        ktrace_call_clock((*entry(clock as usize)).read)
     }
 }
 

@@ -34,6 +34,12 @@ u64 ktrace_read_clock(u64 (*read)(void))
 	return read();
 }
 
+/* The same as it is. */
+u64 ktrace_call_clock(u64 (*read)(void))
+{
+	return read();
+}
+
 /* Whether that is the function of entry 0 or 1 of the table. */
 bool ktrace_is_clock(unsigned int index, u64 (*read)(void))
 {

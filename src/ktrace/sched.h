@@ -32,6 +32,7 @@ void ktrace_detach_sched_probes(void);
 bool ktrace_task_blocked(struct task_struct *task, unsigned int *state);
 u64 ktrace_sched_now(void);
 u64 ktrace_read_clock(u64 (*read)(void));
+u64 ktrace_call_clock(u64 (*read)(void));
 bool ktrace_is_clock(unsigned int index, u64 (*read)(void));
 
 #endif
