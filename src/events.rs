@@ -307,6 +307,7 @@ trace_event! {
         text: u32 = head.text,
     }
 
-    print "start={} repeats={} taken={} site_shift={} serial={} mult={} text={}",
-        start, repeats, taken, site_shift, serial, mult, text;
+    // Not where the kernel's text is: that is for those who may read the raw record.
+    print "start={} repeats={} taken={} site_shift={} serial={} mult={}",
+        start, repeats, taken, site_shift, serial, mult;
 }
