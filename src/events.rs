@@ -220,7 +220,7 @@ trace_event! {
     system ferrotrace;
 
     /// A task gets another name.
-    pub(crate) event task_rename(task: Task<'_>, comm: &Comm);
+    pub(crate) event task_comm(task: Task<'_>, comm: &Comm);
 
     counted as user;
     only if |tr| wanted(tr, task);

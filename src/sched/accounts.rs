@@ -668,7 +668,7 @@ impl SchedHooks for Accounts {
     fn rename(&self, task: Task<'_>, comm: Comm) {
         names::changes(task);
         self.judged(task);
-        events::task_rename::trace(task, &comm);
+        events::task_comm::trace(task, &comm);
     }
 
     fn exit(&self, task: Task<'_>, group_dead: bool, now_ns: u64) {
