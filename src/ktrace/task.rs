@@ -29,6 +29,7 @@ pub const COMM_LEN: usize = 16;
 
 /// A task's name: at most 15 bytes, then zeros.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[repr(transparent)]
 pub struct Comm([u8; COMM_LEN]);
 
 /// The bytes of a word up to the first that is zero, from the lowest on, and whether there is one.

@@ -80,8 +80,9 @@ use crate::{
     word::Word, //
 };
 
-/// Who woke a task.
+/// Who woke a task. Listeners of events may look into it: see `events.c`.
 #[derive(Clone, Copy, Default)]
+#[repr(C)]
 pub(crate) struct Waker {
     /// The task that ran then, which an interrupt may have had nothing to do with.
     pub(crate) comm: Comm,
@@ -91,8 +92,9 @@ pub(crate) struct Waker {
     pub(crate) context: u8,
 }
 
-/// How a task was blocked.
+/// How a task was blocked. Listeners of events may look into it: see `events.c`.
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Block {
     /// How long.
     pub(crate) ns: u64,
@@ -118,8 +120,9 @@ pub(crate) struct OffCpu {
     pub(crate) block_ns: u64,
 }
 
-/// What a task has done since it was first seen.
+/// What a task has done since it was first seen. Listeners of events may look into it: see `events.c`.
 #[derive(Clone, Copy, Default)]
+#[repr(C)]
 pub(crate) struct Totals {
     pub(crate) run_ns: u64,
     pub(crate) wait_ns: u64,

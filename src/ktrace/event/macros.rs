@@ -31,9 +31,11 @@
 ///
 /// # Its parts
 ///
-/// * **Arguments**, one to twelve, are what listeners are called with: those of other modules, and
-///   BPF's raw tracepoints. Each is an integer, a pointer or a reference
-///   ([`Arg`](crate::ktrace::event::tracepoint::Arg)).
+/// * **Arguments**, one to twelve, are what listeners are called with: those of other modules, BPF's
+///   raw tracepoints, and probes in `dynamic_events`. Each is an integer, a pointer or a reference
+///   ([`Arg`](crate::ktrace::event::tracepoint::Arg)). For such probes each event needs a line of C
+///   as well, `KTRACE_PROBESTUB(task_wakeup, struct task_struct *task, u32 target_cpu)`, or the module
+///   does not link (`probestub.h`).
 /// * `counted as user;` makes who listens a user, as [`users`](crate::ktrace::event::users) has
 ///   them.
 /// * `only if |tr| condition;`, between the event and its record, is asked for each trace array
@@ -262,7 +264,7 @@ macro_rules! trace_event {
             }
 
             #[cfg(not(CONFIG_PERF_EVENTS))]
-            use stub as perf_listener;
+            extern "C" fn perf_listener(_: *mut ::kernel::ffi::c_void, $(_: $argtype),+) {}
 
             /// What BPF attaches for a raw tracepoint.
             ///
@@ -282,9 +284,6 @@ macro_rules! trace_event {
                     )
                 }
             }
-
-            /// A listener that does nothing, for who wants to hook one.
-            pub extern "C" fn stub(_: *mut ::kernel::ffi::c_void, $(_: $argtype),+) {}
 
             pub const NR_ARGUMENTS: usize = [$(stringify!($arg)),+].len();
             const _: () = assert!(NR_ARGUMENTS <= 12, "a trace event has at most 12 arguments");
@@ -407,7 +406,7 @@ macro_rules! trace_event {
             $crate::ktrace::event::tracepoint::Tracepoint::new(
                 NAME.as_ptr().cast(),
                 iterator as *const ::kernel::ffi::c_void,
-                $class::stub as *const ::kernel::ffi::c_void,
+                probestub as *const ::kernel::ffi::c_void,
                 $crate::trace_event!(@counted $($user)?),
             )
         };
@@ -430,10 +429,24 @@ macro_rules! trace_event {
             0
         }
 
+        // Types that C does not know of are passed as pointers.
+        #[allow(improper_ctypes)]
+        extern "C" {
+            /// A listener that does nothing, for who wants to hook one: `KTRACE_PROBESTUB()`.
+            #[link_name = concat!("__probestub_", stringify!($name))]
+            fn probestub(_: *mut ::kernel::ffi::c_void, $(_: $argtype),+);
+        }
+
         #[cold]
         #[inline(never)]
         fn fire($($arg: $argtype),+) {
             TRACEPOINT.for_each_listener(|func, data| {
+                // By its name: it is of C, and where the kernel checks the types of indirect calls
+                // (kCFI), it may have none that is known here.
+                if func == probestub as *mut ::kernel::ffi::c_void {
+                    // SAFETY: It does nothing.
+                    return unsafe { probestub(data, $($arg),+) };
+                }
                 // SAFETY: Who attaches a listener sees to it that it has this prototype, as with
                 // every tracepoint.
                 unsafe {

@@ -138,13 +138,13 @@ impl Tracepoint {
     ///
     /// # Safety
     ///
-    /// `name` must be a C string that stays. `iterator` and `stub` must be functions with the
+    /// `name` must be a C string that stays. `iterator` and `probestub` must be functions with the
     /// prototype of the listeners. It must be a static of the module. See
     /// [`users`](super::users) for `counted`.
     pub const unsafe fn new(
         name: *const c_char,
         iterator: *const c_void,
-        stub: *const c_void,
+        probestub: *const c_void,
         counted: bool,
     ) -> Self {
         Self {
@@ -154,7 +154,7 @@ impl Tracepoint {
             static_call_key: core::ptr::null_mut(),
             static_call_tramp: core::ptr::null_mut(),
             iterator,
-            probestub: stub,
+            probestub,
             funcs: UnsafeCell::new(core::ptr::null_mut()),
             ext: match counted {
                 true => &raw const ktrace_event_users,

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What probes in dynamic_events hook: one for each event of events.rs, with its arguments
+ * as docs/events.md tells them to users.
+ */
+#include <linux/sched.h>
+
+#include "ktrace/probestub.h"
+
+/* As sched/accounts.rs has them. */
+struct ferrotrace_waker {
+	char comm[TASK_COMM_LEN];
+	pid_t pid;
+	u8 context;
+};
+
+struct ferrotrace_block {
+	u64 ns;
+	u32 state;
+};
+
+struct ferrotrace_totals {
+	u64 run_ns;
+	u64 wait_ns;
+	u64 block_ns;
+};
+
+KTRACE_PROBESTUB(task_wakeup, struct task_struct *task, u32 target_cpu,
+		 const struct ferrotrace_waker *waker)
+KTRACE_PROBESTUB(task_wait, struct task_struct *task, u64 wait_ns, u8 since,
+		 struct task_struct *behind)
+KTRACE_PROBESTUB(task_run, struct task_struct *task, u64 run_ns, u32 state)
+KTRACE_PROBESTUB(task_block, struct task_struct *task, const struct ferrotrace_block *block,
+		 const struct ferrotrace_waker *waker)
+KTRACE_PROBESTUB(task_migrate, struct task_struct *task, u32 orig_cpu, u32 dest_cpu)
+KTRACE_PROBESTUB(task_fork, struct task_struct *parent, struct task_struct *child)
+KTRACE_PROBESTUB(task_exec, struct task_struct *task, pid_t old_pid, const char *old_comm,
+		 const void *filename)
+KTRACE_PROBESTUB(task_comm, struct task_struct *task, const char *comm)
+KTRACE_PROBESTUB(task_exit, struct task_struct *task, bool group_dead,
+		 const struct ferrotrace_totals *totals)
