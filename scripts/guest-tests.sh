@@ -8,6 +8,7 @@
 # `N passed, N failed, N skipped`. CASES=FOLDER runs those of another folder than tests/cases:
 # selftest, without the module, lockdown and oops, which need a boot of their own, or clients, which needs a
 # guest with more in it.
+# SHARE=1/2 runs every other case of tests/cases, SHARE=2/2 those between them: in two boots at once.
 # RETRY=1 runs a case that failed twice more and lets it pass if it does both times. DEADLINE, in seconds of
 # date +%s: what has not begun by then is skipped. Kernels that are built here panic where others only warn.
 
@@ -17,7 +18,7 @@
 arch=$1 kernel=$2
 shift 2
 out=$top/build/$kernel-$arch
-name=${CASES:-cases}
+name=${CASES:-cases}${SHARE:+-${SHARE%/*}}
 results=$out/$name.ktap
 log=$out/$name.log
 mkdir -p "$out"
@@ -43,6 +44,7 @@ command="if dmesg | grep -Eq '$complaints'; then exit $troubled; fi; "
 # The patterns are for the shell in the guest: quoted for the one here, and once more.
 command="${command}sh /tests/run -d /tests/${CASES:-cases}"
 [ "${RETRY:-0}" = 0 ] || command="$command -r"
+[ -z "${SHARE:-}" ] || command="$command -s $SHARE"
 if [ -n "${DEADLINE:-}" ]; then
 	left=$((DEADLINE - $(date +%s)))
 	command="$command -t $((left > 0 ? left : 0))"
@@ -68,7 +70,7 @@ else
 	[ -z "${ONLY:-}" ] || echo "$ONLY" >"$extra/only"
 fi
 
-echo "# $kernel $arch ($(cat "$dir/release"))${CASES:+: $CASES}"
+echo "# $kernel $arch ($(cat "$dir/release"))${CASES:+: $CASES}${SHARE:+, share $SHARE}"
 # The kernel prints events to its log only if it was told at boot that it may be asked to.
 append='tp_printk tp_printk_stop_on_boot'
 ! contains "$lanes" "$kernel" || append="$append panic_on_warn=1"

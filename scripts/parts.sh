@@ -4,18 +4,25 @@
 # and close with such a line over all of them. After lib.sh.
 
 part_out=$(mktemp "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
-trap 'rm -f "$part_out" "$part_out.2" "$part_out.failures"' EXIT
-trap 'kill ${!:-} 2>/dev/null; exit 130' INT
-trap 'kill ${!:-} 2>/dev/null; exit 143' TERM
+part_jobs='' part_workers=''
+trap 'rm -rf "$part_out" "$part_out.failures" ${part_jobs:+"$part_jobs"}' EXIT
+trap 'kill $part_workers ${!:-} 2>/dev/null; exit 130' INT
+trap 'kill $part_workers ${!:-} 2>/dev/null; exit 143' TERM
 passed=0 failed=0 skipped=0
 
-# part COMMAND...: one part, whose own closing line is counted.
-part() {
-	part_start=$(date +%s)
-	"$@" | tee "$part_out"
-	part_seconds=$(($(date +%s) - part_start))
-	[ $part_seconds -lt 20 ] || echo "# $((part_seconds / 60)) min $((part_seconds % 60)) s for $*" |
+# took START COMMAND...: how long it took since then, if that is worth a line.
+took() {
+	took_seconds=$(($(date +%s) - $1))
+	shift
+	[ $took_seconds -lt 20 ] || echo "# $((took_seconds / 60)) min $((took_seconds % 60)) s for $*" |
 		sed 's, /[^ ]*/scripts/, scripts/,'
+}
+
+# count NAME COMMAND...: shows what it says, and counts its closing line.
+count() {
+	part_name=$1
+	shift
+	"$@" | tee "$part_out"
 	part_counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
 		"$part_out" | tail -n 1)
 	# What ends without its closing line has failed, whatever it was about to say.
@@ -24,22 +31,65 @@ part() {
 	EOF2
 	passed=$((passed + part_passed)) failed=$((failed + part_failed))
 	skipped=$((skipped + part_skipped))
-	[ -n "$part_counts" ] || echo "no closing line: $*" >>"$part_out.failures"
+	[ -n "$part_counts" ] || echo "no closing line: $part_name" >>"$part_out.failures"
 	awk '
 		/^(not ok|guest status|the kernel complained|[0-9]+ result\(s\) missing)/ { lines = 20 }
 		/^(ok|KTAP version) / || / passed, [0-9]+ failed, / { lines = 0 }
 		lines-- > 0' "$part_out" >>"$part_out.failures"
 }
 
-# two_parts VARIABLE ONE OTHER COMMAND...: two parts at once, which differ in a variable. For what uses one
-# processor of the machine and takes long.
-two_parts() {
-	part_variable=$1 part_one=$2 part_other=$3
-	shift 3
-	env "$part_variable=$part_other" "$@" >"$part_out.2" 2>&1 &
-	part env "$part_variable=$part_one" "$@"
-	wait $! || :
-	part cat "$part_out.2"
+# part COMMAND...: one part, and how long it took.
+part() {
+	part_start=$(date +%s)
+	count "$*" "$@"
+	took "$part_start" "$@"
+}
+
+# take_jobs COMMAND: does what nobody else has taken yet of the jobs in $part_jobs, in their order.
+take_jobs() {
+	trap 'kill ${!:-} 2>/dev/null; exit 143' TERM
+	job=0
+	while read -r variables; do
+		job=$((job + 1))
+		mkdir "$part_jobs/$job" 2>/dev/null || continue
+		job_start=$(date +%s)
+		# shellcheck disable=SC2086 # words are meant
+		env $variables "$1" >"$part_jobs/$job/output" 2>&1 </dev/null &
+		echo $! >"$part_jobs/$job/pid"
+		wait $! || :
+		# shellcheck disable=SC2086
+		took "$job_start" $variables "$1" >"$part_jobs/$job/took"
+		: >"$part_jobs/$job/done"
+	done <"$part_jobs/list"
+}
+
+# parts_at_once COMMAND VARIABLES...: parts that use one processor of the machine and take long, two at a time, those that
+# take longest first: the command with each of these sets of variables. Shown in that order, each as it comes.
+parts_at_once() {
+	part_command=$1
+	shift
+	part_jobs=$(mktemp -d "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
+	printf '%s\n' "$@" >"$part_jobs/list"
+	take_jobs "$part_command" &
+	part_workers=$!
+	take_jobs "$part_command" &
+	part_workers="$part_workers $!"
+	part_job=0
+	for part_variables; do
+		part_job=$((part_job + 1))
+		until [ -s "$part_jobs/$part_job/pid" ]; do
+			sleep 0.2
+		done
+		count "$part_variables $part_command" tail -n +1 -s 0.2 -f --pid="$(cat "$part_jobs/$part_job/pid")" \
+			"$part_jobs/$part_job/output"
+		until [ -e "$part_jobs/$part_job/done" ]; do
+			sleep 0.2
+		done
+		cat "$part_jobs/$part_job/took"
+	done
+	wait
+	rm -rf "$part_jobs"
+	part_jobs='' part_workers=''
 }
 
 # recall_failures: what failed, once more, where it is seen, at the end of a long output.

@@ -12,7 +12,7 @@ out=$(mktemp "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
 trap 'rm -f "$out"' EXIT
 
 # Whatever the rest of the tests is told.
-export RETRY=0 DEADLINE=
+export RETRY=0 DEADLINE='' SHARE=''
 passed=0 failed=0
 # expect STATUS PATTERN LINE...: what running those cases must say.
 expect() {
@@ -55,6 +55,12 @@ RETRY=1
 expect 1 'again/*' '^ok . again/once' '^# again/once failed once, then passed twice' '^# FAIL: not yet' \
 	'^not ok . again/often' '^1 passed, 1 failed, 0 skipped$'
 RETRY=0
+# Of two cases, one each.
+SHARE=2/2
+expect 1 'again/*' '^not ok 1 again/once' '^0 passed, 1 failed, 0 skipped$'
+SHARE=1/2
+expect 1 'again/*' '^not ok 1 again/often' '^0 passed, 1 failed, 0 skipped$'
+SHARE=
 expect 1 'death/*' '1 result.s. missing' 'guest status 125' 'Kernel panic' '^0 passed, 3 failed, 0 skipped$'
 expect 1 no/such/case 'no case matches' '^0 passed, 2 failed, 0 skipped$'
 echo "$passed passed, $failed failed, 0 skipped"

@@ -4,7 +4,8 @@
 #
 # The tests of one architecture: those without a guest, and those that run in guests, tests/cases, tests/clients,
 # tests/lockdown and tests/oops; or those of the latter, tests/upstream, tests/soak and tests/rounds, that T selects, see test.sh. What one architecture is enough for is
-# tested on FIRST, if several are tested at once. Closes with one line, `N passed, N failed, N skipped`.
+# tested on FIRST, if several are tested at once. With SHARE=N/TOTAL, a share of tests/cases (guest-tests.sh), and of the
+# other boots all with the first. Closes with one line, `N passed, N failed, N skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -31,7 +32,13 @@ lockdown | oops | clients | upstream | soak | rounds) ;;
 	part "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ${T:-} ;;
 esac
 # The kernel's own tests take so long that they have to be asked for.
-for boot in ${T:-clients lockdown oops}; do
+boots=${T:-clients lockdown oops}
+case ${SHARE:-1/1} in
+1/*) ;;
+*) boots= ;;
+esac
+unset SHARE
+for boot in $boots; do
 	case $boot in
 	clients | lockdown | oops) part env CASES="$boot" "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;
 	soak) part env CASES=soak TIMEOUT=$((${MINUTES:-30} * 120 + 1200)) "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" ;;

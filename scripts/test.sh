@@ -29,16 +29,21 @@ if [ -z "${T:-}" ]; then
 	# Limits of costs are those on one kernel.
 	[ "$KERNEL" != debian ] || part "$top/scripts/bench.sh" check
 fi
+# In shares: one of the two kernels takes half as long again as the other.
 if [ "$KERNEL" = debug ]; then
 	for arch in ${ARCH:-x86_64 arm64}; do
 		export ARCH="$arch"
-		# shellcheck disable=SC2086 # words are meant
-		two_parts KERNEL $kernels "$top/scripts/test-arch.sh"
+		if [ -n "${T:-}" ]; then
+			parts_at_once "$top/scripts/test-arch.sh" KERNEL=memory KERNEL=lockdep
+		else
+			parts_at_once "$top/scripts/test-arch.sh" 'KERNEL=memory SHARE=1/2' 'KERNEL=memory SHARE=2/2' \
+				'KERNEL=lockdep SHARE=1/2' 'KERNEL=lockdep SHARE=2/2'
+		fi
 	done
 elif [ -n "${ARCH:-}" ]; then
 	part "$top/scripts/test-arch.sh"
 else
-	FIRST=x86_64 two_parts ARCH x86_64 arm64 "$top/scripts/test-arch.sh"
+	FIRST=x86_64 parts_at_once "$top/scripts/test-arch.sh" ARCH=x86_64 ARCH=arm64
 fi
 recall_failures
 close_parts
