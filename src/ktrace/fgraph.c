@@ -109,20 +109,17 @@ static noinline notrace int ktrace_graph_keep(struct ktrace_graph *graph)
 	return ktrace_begin(graph, task, frame, ktrace_task_word(graph->place, task));
 }
 
-static int notrace ktrace_graph_entry(struct ftrace_graph_ent *call,
-				      struct fgraph_ops *ops,
-				      struct ftrace_regs *fregs)
+/* A call of a task that is wanted. */
+static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call,
+						   struct ktrace_graph *graph,
+						   struct ftrace_regs *fregs)
 {
-	struct ktrace_graph *graph = container_of(ops, struct ktrace_graph, ops);
 	const struct ktrace_usual *usual = &graph->usual;
 	struct task_struct *task = current;
 	unsigned long state, *word, *end, top, at;
 	const struct ktrace_place *place;
 	u32 depth;
 
-	/* Preemption is off. */
-	if (!(__this_cpu_read(ktrace_gate) & graph->bit))
-		return 0;
 	place = READ_ONCE(graph->place);
 	word = ktrace_task_word(place, task);
 	state = READ_ONCE(*word);
@@ -158,6 +155,30 @@ static int notrace ktrace_graph_entry(struct ftrace_graph_ent *call,
 
 unusual:
 	return ktrace_graph_called(call, graph, fregs, task);
+}
+
+/* The same while it is not sure whether it is that task. */
+static noinline __cold notrace int ktrace_graph_unsure(struct ftrace_graph_ent *call,
+						       struct ktrace_graph *graph,
+						       struct ftrace_regs *fregs)
+{
+	if (!ktrace_gate_look(graph->bit))
+		return 0;
+	return ktrace_graph_called(call, graph, fregs, current);
+}
+
+static int notrace ktrace_graph_entry(struct ftrace_graph_ent *call,
+				      struct fgraph_ops *ops,
+				      struct ftrace_regs *fregs)
+{
+	struct ktrace_graph *graph = container_of(ops, struct ktrace_graph, ops);
+
+	/* Preemption is off. */
+	if (__this_cpu_read(ktrace_gate.sure) & graph->bit)
+		return ktrace_graph_begin(call, graph, fregs);
+	if (__this_cpu_read(ktrace_gate.wanted) & graph->bit)
+		return ktrace_graph_unsure(call, graph, fregs);
+	return 0;
 }
 
 /* What is left to be done behind a leaf that was packed, which may take longer. */

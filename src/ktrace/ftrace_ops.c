@@ -62,12 +62,24 @@ static __always_inline unsigned int ktrace_context_here(void)
 	return flags << 16 | disabled;
 }
 
+/* An entry function tests its own bit, and nothing else, for a task that is not wanted. */
+DEFINE_PER_CPU(union ktrace_gate, ktrace_gate);
+
 /*
- * The gate: one word per CPU, with a bit for each hook that wants the task which
- * runs there. An entry function tests its own bit, and nothing else, before it
- * goes on to Rust.
+ * Whether the current task is wanted by a hook that wants it or the next one. With
+ * preemption off, any context. What it finds is kept: once it is the next one's turn,
+ * there is nothing to look up any more.
  */
-DEFINE_PER_CPU(u32, ktrace_gate);
+bool ktrace_gate_look(u32 bit)
+{
+	union ktrace_gate gate = { .both = this_cpu_read(ktrace_gate.both) }, found = gate;
+	u32 wanted = ktrace_mask_of(current);
+
+	found.sure |= gate.wanted & wanted;
+	/* An interrupt that comes between may know better. */
+	this_cpu_cmpxchg(ktrace_gate.both, gate.both, found.both);
+	return wanted & bit;
+}
 
 /* Where functions are recorded in compact form: the packs, for the hooks in these slots. */
 static struct ktrace_pack __percpu *ktrace_packs[KTRACE_NR_SLOTS];
@@ -197,15 +209,32 @@ static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long 
 #endif
 }
 
+/* As ktrace_hit(), while it is not sure that this is the task that is wanted. */
+static noinline __cold notrace void ktrace_hit_unsure(unsigned long ip, unsigned long parent_ip,
+						      unsigned int slot,
+						      struct ftrace_regs *fregs)
+{
+	bool wanted;
+
+	preempt_disable_notrace();
+	wanted = ktrace_gate_look(BIT(slot));
+	preempt_enable_notrace();
+	if (wanted)
+		ktrace_hit(ip, parent_ip, slot, fregs);
+}
+
 #define KTRACE_SLOT(n) \
 static void notrace ktrace_slot_##n(unsigned long ip, unsigned long parent_ip, \
 				    struct ftrace_ops *op, \
 				    struct ftrace_regs *fregs) \
 { \
+	union ktrace_gate gate = ktrace_gate_read(); \
 	struct ktrace_pack __percpu *packs; \
 	\
-	if (!(ktrace_gate_read() & BIT(n))) \
+	if (!(gate.wanted & BIT(n))) \
 		return; \
+	if (unlikely(!(gate.sure & BIT(n)))) \
+		return ktrace_hit_unsure(ip, parent_ip, n, fregs); \
 	packs = READ_ONCE(ktrace_packs[n]); \
 	if (packs) \
 		ktrace_hit_compact(ip, parent_ip, packs, fregs, n); \
@@ -265,18 +294,26 @@ ftrace_func_t ktrace_slot_function(unsigned int slot)
 /* Runs on the CPU whose gate it is, with interrupts off. */
 static void ktrace_gate_refresh_cpu(void *unused)
 {
-	this_cpu_write(ktrace_gate, ktrace_mask_of(current));
+	u32 wanted = ktrace_mask_of(current);
+	union ktrace_gate gate = { .wanted = wanted, .sure = wanted };
+
+	this_cpu_write(ktrace_gate.both, gate.both);
 }
 
 void ktrace_gate_refresh(void)
 {
+	union ktrace_gate gate;
 	unsigned int cpu;
 
 	cpus_read_lock();
 	/* Nobody runs there; what it holds counts when the CPU comes back. */
-	for_each_possible_cpu(cpu)
-		if (!cpu_online(cpu))
-			per_cpu(ktrace_gate, cpu) = ktrace_idle_mask(cpu);
+	for_each_possible_cpu(cpu) {
+		if (cpu_online(cpu))
+			continue;
+		gate.wanted = ktrace_idle_mask(cpu);
+		gate.sure = gate.wanted;
+		per_cpu(ktrace_gate.both, cpu) = gate.both;
+	}
 	on_each_cpu(ktrace_gate_refresh_cpu, NULL, 1);
 	cpus_read_unlock();
 }

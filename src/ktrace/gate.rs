@@ -8,6 +8,10 @@
 //! [`super::task::TaskHooks`] says of the next task. Bits that are wanted whoever runs stand in one
 //! mask for all CPUs, and need no probe on the scheduler at all.
 //!
+//! A switch is told some functions before it happens. Beside the word stands which of its bits are sure
+//! meanwhile, since both tasks are wanted; for the others it is looked up who is the current task, until
+//! it is one that is wanted (`ktrace_gate_look()`).
+//!
 //! # Ordering
 //!
 //! A CPU's word is written by that CPU alone, with interrupts off (the switch, and the function

@@ -35,8 +35,21 @@ struct ktrace_probe {
 	struct tracepoint *tp;
 };
 
-/* One bit for each hook that wants the task which runs on a CPU. */
-DECLARE_PER_CPU(u32, ktrace_gate);
+/*
+ * A CPU's gate: one bit for each hook that wants the task which runs there, or is
+ * about to. It is told of a switch before that: until the next task is there, the last
+ * one still calls functions. Of what is wanted, `sure` is that which is so of either;
+ * the rest is looked up when it is needed (ktrace_gate_look()).
+ */
+union ktrace_gate {
+	struct {
+		u32 wanted;
+		u32 sure;
+	};
+	u64 both;
+};
+
+DECLARE_PER_CPU(union ktrace_gate, ktrace_gate);
 
 /*
  * This CPU's gate, where preemption may be on. Elsewhere than on x86 the usual way,
@@ -45,21 +58,21 @@ DECLARE_PER_CPU(u32, ktrace_gate);
  * moved away and back again between one instruction and the next, twice, could it
  * be taken for the other task.
  */
-static __always_inline u32 ktrace_gate_read(void)
+static __always_inline union ktrace_gate ktrace_gate_read(void)
 {
+	union ktrace_gate gate;
 #ifdef CONFIG_X86
-	return this_cpu_read(ktrace_gate);
+	gate.both = this_cpu_read(ktrace_gate.both);
 #else
 	unsigned long here;
-	u32 gate;
 
 	do {
 		here = __my_cpu_offset;
-		gate = READ_ONCE(*SHIFT_PERCPU_PTR(&ktrace_gate, here));
+		gate.both = READ_ONCE(SHIFT_PERCPU_PTR(&ktrace_gate, here)->both);
 		barrier();
 	} while (unlikely(here != __my_cpu_offset));
-	return gate;
 #endif
+	return gate;
 }
 
 /* Defined in Rust, called from C; the Rust side says what each means. */
@@ -98,6 +111,7 @@ void ktrace_set_packs(unsigned int slot, struct ktrace_pack __percpu *packs);
 void ktrace_gate_refresh(void);
 void ktrace_gate_refresh_current(void);
 bool ktrace_gate_refresh_others(void);
+bool ktrace_gate_look(u32 bit);
 unsigned int ktrace_context(void);
 struct task_struct *ktrace_current(void);
 unsigned long ktrace_argument(struct ftrace_regs *fregs, unsigned int n);

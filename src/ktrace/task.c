@@ -19,7 +19,7 @@ static void notrace ktrace_probe_switch(void *data, bool preempt,
 					struct task_struct *next,
 					unsigned int prev_state)
 {
-	ktrace_switched(this_cpu_ptr(&ktrace_gate), preempt, prev, next, prev_state);
+	ktrace_switched(this_cpu_ptr(&ktrace_gate.wanted), preempt, prev, next, prev_state);
 }
 
 static void notrace ktrace_probe_newtask(void *data, struct task_struct *task,

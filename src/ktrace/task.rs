@@ -422,7 +422,7 @@ pub fn settle_later() {
 }
 
 /// The gate's bits for a task, wherever it runs or not: for whoever asks about another task than
-/// the current one. For callers that are probes, have interrupts off, or are within [`for_each`].
+/// the current one. For callers that are probes, have preemption off, or are within [`for_each`].
 #[inline]
 pub fn mask_of<T: Bound>(task: Task<'_>) -> u32 {
     mask_of_next::<T>(task.pid(), || task.cpu())
@@ -433,7 +433,7 @@ pub fn mask_of<T: Bound>(task: Task<'_>) -> u32 {
 /// # Safety
 ///
 /// For the probe on the switch: both tasks live until this returns, interrupts are off, and `gate` is this
-/// CPU's.
+/// CPU's: two words, what is wanted and what of it is sure.
 #[doc(hidden)]
 #[inline]
 pub unsafe fn switched<T: Bound>(
@@ -445,10 +445,12 @@ pub unsafe fn switched<T: Bound>(
 ) {
     // SAFETY: Alive, by the precondition.
     let next_bits = mask_of::<T>(unsafe { Task::from_raw(next) });
-    // SAFETY: This CPU's, by the precondition; single words, that an interrupt may look at.
+    // SAFETY: This CPU's, by the precondition; single words, that an NMI may look at. `prev` has the CPU
+    // still: what was sure is so for it between the two.
     let prev_bits = unsafe {
         let prev_bits = gate.read_volatile();
         gate.write_volatile(next_bits);
+        gate.add(1).write_volatile(next_bits & prev_bits);
         prev_bits
     };
     if sched::follows(prev_bits | next_bits) {
@@ -462,7 +464,7 @@ pub unsafe fn switched<T: Bound>(
 pub fn mask_of_next<T: Bound>(pid: i32, cpu: impl FnOnce() -> u32) -> u32 {
     let always = gate::always();
     let hooks = T::state().read_once();
-    // SAFETY: Null, or alive: callers are probes, or have interrupts off, and `free()` waits for
+    // SAFETY: Null, or alive: callers are probes, or have preemption off, and `free()` waits for
     // both after it has cleared the pointer.
     match unsafe { hooks.as_ref() } {
         None => always,
