@@ -177,6 +177,8 @@ pub(crate) struct Control {
     replace: bool,
     /// Nothing was written yet, and nothing refused.
     untouched: bool,
+    /// A descriptor of it has been closed.
+    flushed: bool,
     /// Bytes that were taken before the write that is being looked at.
     written: usize,
 }
@@ -287,12 +289,18 @@ impl Control {
 
     /// Nothing, or white space, leaves no threshold.
     fn set_thresholds(&mut self, data: &[u8]) -> Result {
-        let mut thresholds = match self.replace {
-            true => Thresholds::default(),
-            false => self.with(|_, array| array.recorder().limits().thresholds())?,
-        };
-        parse_thresholds(data, &mut thresholds).map_err(|error| self.refuse(data, &error))?;
-        self.with(|_, array| array.recorder().limits().set_thresholds(thresholds))?;
+        // Under one lock: of two who add to them each adds to what the other has set.
+        let set = self.with(|_, array| {
+            let limits = array.recorder().limits();
+            let mut thresholds = match self.replace {
+                true => Thresholds::default(),
+                false => limits.thresholds(),
+            };
+            parse_thresholds(data, &mut thresholds)?;
+            limits.set_thresholds(thresholds);
+            Ok(())
+        })?;
+        set.map_err(|error| self.refuse(data, &error))?;
         self.replace = false;
         Ok(())
     }
@@ -397,6 +405,7 @@ impl ControlFile for Control {
             replace: mode.write && mode.truncate && about.kind.can_be_cleared(),
             input,
             untouched: true,
+            flushed: false,
             written: 0,
         };
         Ok(KBox::new(this, GFP_KERNEL)?)
@@ -451,6 +460,7 @@ impl ControlFile for Control {
     }
 
     fn flush(&mut self) -> Result {
+        self.flushed = true;
         let (Kind::List(name), Some(input)) = (self.about.kind, &mut self.input) else {
             return Ok(());
         };
@@ -467,9 +477,17 @@ impl ControlFile for Control {
     }
 
     fn closed(&mut self) {
-        // `> file`, and nothing more.
-        if self.untouched && self.replace && self.take(b"").is_err() {
-            pr_warn!("could not clear a control file\n");
+        let result = match (self.untouched, self.flushed) {
+            // `> file`, and nothing more.
+            (true, true) if self.replace => self.take(b""),
+            // Opened, but nobody got it: who opened it was refused that in the end (Landlock).
+            (true, _) => Ok(()),
+            // Never a descriptor in the usual sense (io_uring).
+            (false, false) => self.flush(),
+            (false, true) => Ok(()),
+        };
+        if result.is_err() {
+            pr_warn!("could not set a control file that was closed\n");
         }
     }
 }

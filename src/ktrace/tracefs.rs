@@ -211,7 +211,8 @@ pub trait ControlFile: Send + Sized + 'static {
     /// A descriptor of this open file is being closed; there may be others.
     fn flush(&mut self) -> Result;
 
-    /// The last descriptor was closed. Not called where the file could not be opened after all.
+    /// The file is not open any more. [`ControlFile::flush`] was called before, unless it was opened for nobody, as
+    /// the kernel found that it must not be, or for a user who had no descriptor of it (io_uring).
     fn closed(&mut self);
 }
 
