@@ -146,6 +146,8 @@ pub(crate) struct State {
     listened: bool,
     /// Gaps in the accounts that there were before.
     past_gaps: u64,
+    /// The same of verdicts that were lost.
+    past_lost: u64,
     files: FileOps<Control>,
     tracer: tracer::Registration<Ferrotrace>,
     errors: Arc<ErrorLog>,
@@ -170,6 +172,7 @@ impl State {
             accounts: None,
             listened: false,
             past_gaps: 0,
+            past_lost: 0,
             files,
             tracer,
             errors,
@@ -207,9 +210,10 @@ impl State {
         Some(self.watch.as_ref()?.matched(array.slot?))
     }
 
-    /// Verdicts that could not be kept.
+    /// Verdicts that could not be kept, ever.
     pub(crate) fn verdicts_lost(&self) -> u64 {
-        self.watch.as_ref().map_or(0, |watch| watch.lost())
+        let now = self.watch.as_ref().map_or(0, |watch| watch.lost());
+        self.past_lost.wrapping_add(now)
     }
 
     /// How many tasks' times are kept.
@@ -252,6 +256,7 @@ impl State {
     fn close_watch(&mut self) {
         let filtered = self.arrays.iter().any(|array| !array.filter.is_empty());
         if !filtered && self.accounts.is_none() {
+            self.past_lost = self.verdicts_lost();
             self.watch = None;
         }
     }
