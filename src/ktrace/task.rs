@@ -175,6 +175,14 @@ impl Task<'_> {
         0
     }
 
+    /// Whether it has a CPU. One that is woken has none, but if it had not gone to sleep yet: the kernel waits until it
+    /// has left the one that it slept on (`try_to_wake_up()`).
+    #[inline]
+    pub fn has_cpu(&self) -> bool {
+        // SAFETY: As in `pid()`.
+        unsafe { addr_of!((*self.0).on_cpu).read_volatile() != 0 }
+    }
+
     /// How often it has left a CPU since it was made, modulo 2^32. In a switch from the task, and in
     /// the probe on that, this one counts already. Of a task that may be switched to or from
     /// meanwhile it may be one off.

@@ -612,8 +612,9 @@ impl SchedHooks for Accounts {
         } else {
             let seen = account.current.is_of(task.switches());
             let asleep = account.asleep.get();
+            // That it was seen to go to sleep may be long ago, and it be up again, while nobody looked.
             let awake = match seen {
-                true => account.current.get().doing != Doing::BLOCKED,
+                true => task.has_cpu() || account.current.get().doing != Doing::BLOCKED,
                 false => asleep == AWAKE,
             };
             if awake {
@@ -646,6 +647,8 @@ impl SchedHooks for Accounts {
         };
         account.old_comm.set(task.comm());
         if task.pid() != task.tgid() {
+            // It gets the verdict of the leader along with its id.
+            account.current.follow_from(u64::MAX);
             account.partner.set(task.tgid() as u64);
             if let Some(leader) = self.tasks.get(task.tgid() as u32) {
                 leader.partner.set(task.pid() as u64);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Calls a function in each context that there is. */
 #include <linux/bottom_half.h>
+#include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/hardirq.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/sysrq.h>
 
@@ -100,6 +102,20 @@ static int from_nmi(void)
 	return 0;
 }
 
+/*
+ * No context: a task that sleeps, goes on for so long that others can change something,
+ * without leaving its CPU to another, and is woken before it has gone to sleep again.
+ */
+static void wake_self(void)
+{
+	schedule_timeout_interruptible(HZ / 2);
+	preempt_disable();
+	mdelay(500);
+	set_current_state(TASK_INTERRUPTIBLE);
+	wake_up_process(current);
+	preempt_enable();
+}
+
 static const struct {
 	const char *name;
 	void (*call)(void);
@@ -109,6 +125,7 @@ static const struct {
 	{ "bh-off", from_bh_off },
 	{ "softirq", from_softirq },
 	{ "hardirq", from_hardirq },
+	{ "woken", wake_self },
 };
 
 int ktrace_test_in(const char *context, unsigned long len)
