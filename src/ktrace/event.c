@@ -204,9 +204,29 @@ static void ktrace_event_users_queue(void)
 		schedule_work(&ktrace_event_users_work);
 }
 
+/* How many of the tracepoints have listeners. Under the kernel's lock on them, as the two below are called. */
+static int ktrace_event_count_users(void)
+{
+	const struct module *module = THIS_MODULE;
+	unsigned int i;
+	int nr = 0;
+
+	for (i = 0; i < module->num_tracepoints; i++) {
+		struct tracepoint *tp = tracepoint_ptr_deref(&module->tracepoints_ptrs[i]);
+
+		nr += tp->ext == &ktrace_event_users && static_key_enabled(&tp->key);
+	}
+	return nr;
+}
+
+/*
+ * Of one that has got its first listener, who is not attached yet. Counted anew: some
+ * kernels (6.18) do not take it back when that fails for want of memory, and one that
+ * is not there would be taken for a user until the end.
+ */
 static int ktrace_event_first_listener(void)
 {
-	if (atomic_inc_return(&ktrace_event_nr_users) == 1)
+	if (!atomic_xchg(&ktrace_event_nr_users, ktrace_event_count_users() + 1))
 		ktrace_event_users_queue();
 	return 0;
 }
