@@ -16,6 +16,7 @@
 use core::ptr::addr_of_mut;
 
 use kernel::{
+    bindings,
     error::to_result,
     prelude::*,
     sync::{
@@ -36,6 +37,7 @@ use super::{
     once::Once,
     records::Context,
     symbols::{
+        this_module,
         Data,
         Resolved, //
     },
@@ -275,6 +277,32 @@ impl<F: Bound> Hook<F> {
         Ok(Ops::OfInstance(ops, before))
     }
 
+    /// Whether ftrace may call the hook, though it could not be registered, or not be unregistered: it has died of an
+    /// error of its own, which it finds as it changes functions, some of which are left as they were.
+    fn is_stuck(&mut self) -> bool {
+        // SAFETY: The hook's own, or that of an instance that is alive. Cleared by who registers it in vain, and by
+        // who unregisters it, if that has come to anything (`ftrace_startup()`, `ftrace_shutdown()`).
+        let flags = unsafe { addr_of_mut!((*self.ops.as_ptr()).flags).read() };
+        flags & abi::FTRACE_OPS_FL_ENABLED as c_ulong != 0
+    }
+
+    /// Leaves everything as it is that a function may still lead to, and the module where it is, for good, but calls
+    /// the hook no more.
+    fn abandon(&mut self) {
+        pr_err!("ftrace has died, and may call this module for good: it cannot be unloaded\n");
+        // SAFETY: In a call of this module.
+        unsafe { bindings::__module_get(this_module()) };
+        Packer::bind(self.slot, None);
+        if let Some(entry) = F::slots().get(self.slot as usize) {
+            entry.hook.store(core::ptr::null_mut(), Release);
+            // SAFETY: Alive as long as the hook is. Hooks are made and dropped with the lock held.
+            unsafe { TraceArray::from_raw(entry.tr.load(Acquire)).keep_for_good() };
+        }
+        let ops = core::mem::replace(&mut self.ops, Ops::OfInstance(core::ptr::null_mut(), None));
+        core::mem::forget(ops);
+        core::mem::forget(Arc::clone(&self.state));
+    }
+
     /// Undoes `prepare()` and empties the slot. The ops must not be registered.
     fn dismantle(&mut self) {
         if let Ops::OfInstance(ops, before) = self.ops {
@@ -283,8 +311,8 @@ impl<F: Bound> Hook<F> {
         }
         Packer::bind(self.slot, None);
         if let Some(entry) = F::slots().get(self.slot as usize) {
+            // Not the trace array: who has found the hook looks for that next.
             entry.hook.store(core::ptr::null_mut(), Release);
-            entry.tr.store(core::ptr::null_mut(), Release);
         }
     }
 }
@@ -292,6 +320,9 @@ impl<F: Bound> Hook<F> {
 impl<F: Bound> Drop for Hook<F> {
     fn drop(&mut self) {
         if !self.is_registered {
+            if self.is_stuck() {
+                return self.abandon();
+            }
             self.dismantle();
             // The ops may have been on ftrace's list for a moment.
             fgraph::synchronize();
@@ -302,9 +333,8 @@ impl<F: Bound> Drop for Hook<F> {
         // ftrace takes it for dynamic and waits until no callback runs any more, one that was
         // preempted included (`ftrace_shutdown()`).
         let result = to_result(unsafe { unregister_ftrace_function(self.ops.as_ptr()) });
-        if let Err(error) = result {
-            // Only when ftrace has been shut down for good by an error of its own.
-            pr_err!("cannot unregister from ftrace: {:?}\n", error);
+        if result.is_err() && self.is_stuck() {
+            return self.abandon();
         }
         self.dismantle();
     }

@@ -8,6 +8,7 @@ use core::{
     marker::PhantomData,
     ptr::{
         addr_of,
+        addr_of_mut,
         NonNull, //
     },
 };
@@ -87,6 +88,17 @@ impl TraceArray {
     pub fn is_top(&self) -> bool {
         // SAFETY: Alive, by the type's invariant; the flag is constant.
         unsafe { addr_of!((*self.as_ptr()).flags).read() & abi::TRACE_ARRAY_FL_GLOBAL != 0 }
+    }
+
+    /// Keeps it for good, with `rmdir` told that it is busy: for what the kernel goes on using although it was asked
+    /// not to.
+    ///
+    /// # Safety
+    ///
+    /// `trace_types_lock` is held.
+    pub(super) unsafe fn keep_for_good(&self) {
+        // SAFETY: Alive, by the type's invariant; the lock guards the count.
+        unsafe { *addr_of_mut!((*self.as_ptr()).ref_) += 1 };
     }
 
     /// The buffer that is written to now; a snapshot swaps it.

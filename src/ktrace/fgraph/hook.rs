@@ -6,6 +6,7 @@ use core::{
     mem::size_of,
     ptr::{
         addr_of_mut,
+        drop_in_place,
         null_mut,
         NonNull, //
     },
@@ -184,11 +185,8 @@ impl<G: Bound> Hook<G> {
         if let Err(error) = registered {
             retract(place, slot);
             // SAFETY: From `into_raw()`; a callback may have run before the kernel gave up, and somebody have found
-            // it in its place.
-            unsafe {
-                ktrace_graph_synchronize();
-                drop(KBox::from_raw(inner));
-            }
+            // it in its place. The lock is held, as it is when a tracer is made the current one.
+            unsafe { free(inner) };
             return Err(error);
         }
         let inner = NonNull::new(inner).ok_or(EINVAL)?;
@@ -300,6 +298,36 @@ pub fn current_leaves<G: Bound>() {
     }
 }
 
+/// Frees a hook that was unregistered, or could not be registered, and is found no more; or leaves it where the
+/// kernel still has it in its list.
+///
+/// # Safety
+///
+/// From [`KBox::into_raw`], and not used after this; `trace_types_lock` is held.
+unsafe fn free<G: Bound>(inner: *mut Inner<G>) {
+    // SAFETY: Alive, by the precondition. After the wait no callback runs any more that has begun.
+    let ops = unsafe {
+        ktrace_graph_synchronize();
+        addr_of_mut!((*inner).shared.ops.ops)
+    };
+    // SAFETY: As above. Cleared when it leaves the list: `ftrace_shutdown_subops()` puts it back if there is no memory to
+    // tell which functions are hooked without it, which `unregister_ftrace_graph()` does not tell of.
+    let flags = unsafe { addr_of_mut!((*ops).flags).read() };
+    if flags & abi::FTRACE_OPS_FL_ENABLED as c_ulong == 0 {
+        // SAFETY: By the precondition; no callback will run: the kernel has forgotten about it, open calls included.
+        return drop(unsafe { KBox::from_raw(inner) });
+    }
+    pr_warn!("the kernel does not let go of a hook on calls, which stays, without being called\n");
+    // SAFETY: As above. In the list it is looked at for the filter, which is that of the trace array; and, but for this
+    // flag, to have it called for other tasks. The lock is held, by the precondition. The state is not used any more by
+    // anybody, for it is not called, and it may hold what others want.
+    unsafe {
+        addr_of_mut!((*ops).flags).write(flags & !(abi::FTRACE_OPS_FL_PID as c_ulong));
+        TraceArray::from_raw((*inner).tr).keep_for_good();
+        drop_in_place(addr_of_mut!((*inner).state));
+    }
+}
+
 impl<G: Bound> Drop for Hook<G> {
     fn drop(&mut self) {
         // SAFETY: Registered, by the invariant.
@@ -310,11 +338,8 @@ impl<G: Bound> Drop for Hook<G> {
         if let Some(place) = G::hooks().get(self.slot as usize) {
             retract(place, self.slot);
         }
-        // SAFETY: From `into_raw()`, by the invariant. After the wait no callback runs any more, and none
-        // will: the kernel has forgotten about it, open calls included; nor is it found any more.
-        unsafe {
-            ktrace_graph_synchronize();
-            drop(KBox::from_raw(self.inner.as_ptr()));
-        }
+        // SAFETY: From `into_raw()`, by the invariant; nobody finds it any more. Hooks are made and dropped with the
+        // lock held.
+        unsafe { free(self.inner.as_ptr()) }
     }
 }
