@@ -67,6 +67,7 @@ use super::{
 // Some structs behind these pointers have no members in some configurations.
 #[allow(improper_ctypes)]
 extern "C" {
+    fn ktrace_buffer_iter(iter: *mut abi::trace_iterator) -> *mut abi::ring_buffer_iter;
     fn ktrace_call_print_trace_line(iter: *mut abi::trace_iterator) -> abi::print_line_t;
     fn ktrace_call_trace_default_header(file: *mut abi::seq_file);
     fn ktrace_call_print_graph_headers_flags(file: *mut abi::seq_file, flags: u32);
@@ -693,7 +694,16 @@ pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
     // What dumps the buffer clears the place of the text each time, and looks at it even if nothing was printed
     // (`ftrace_dump_one()`): it is made ready by whoever prints first, be it nothing.
     // SAFETY: By the precondition.
-    unsafe { Seq::from_raw(addr_of_mut!((*iter).seq)) }.bytes(&[]);
+    let mut seq = unsafe { Seq::from_raw(addr_of_mut!((*iter).seq)) };
+    seq.bytes(&[]);
+    // There was no memory to walk through the buffer of that CPU when the file was opened: the kernel comes to the
+    // same record for ever (`trace_find_next_entry_inc()`), and does not return from the read as long as nothing is
+    // printed.
+    // SAFETY: By the precondition.
+    if unsafe { is_file(iter) && ktrace_buffer_iter(iter).is_null() } {
+        seq.bytes(b"# there was no memory to read what another CPU has recorded\n");
+        return Printed::Done.code();
+    }
     // SAFETY: By the precondition.
     let (readings, cpu) = unsafe {
         (
