@@ -8,6 +8,7 @@
  */
 #include <linux/cpu.h>
 #include <linux/ftrace.h>
+#include <linux/list.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
@@ -337,6 +338,19 @@ void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *
 	WRITE_ONCE(place->room, max((long)(word_at / sizeof(long)) - KTRACE_ROOM_WORDS, 0L));
 	/* Readers go on from the address. */
 	smp_store_release(&graph->place, place);
+}
+
+/*
+ * Whether the kernel has a hook in its list still, that was unregistered, or could not
+ * be registered: ftrace_shutdown_subops() puts it back if there is no memory to tell
+ * which functions are hooked without it, which unregister_ftrace_graph() does not tell
+ * of. One that was taken from the list for good has a pointer that leads nowhere.
+ */
+bool ktrace_graph_is_listed(struct ktrace_graph *graph)
+{
+	const struct ftrace_ops *ops = &graph->ops.ops;
+
+	return ops->flags & FTRACE_OPS_FL_ENABLED && ops->list.next != LIST_POISON1;
 }
 
 /* For Rust to compare with what it has. */

@@ -95,6 +95,7 @@ void ktrace_graph_full(struct ktrace_graph *graph);
 /* Defined in fgraph.c, called from Rust. */
 size_t ktrace_graph_size(void);
 void ktrace_graph_init(struct ktrace_graph *graph);
+bool ktrace_graph_is_listed(struct ktrace_graph *graph);
 void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *word);
 void ktrace_graph_synchronize(void);
 unsigned long ktrace_return_value(struct ftrace_regs *fregs);

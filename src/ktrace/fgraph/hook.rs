@@ -51,6 +51,7 @@ use crate::ktrace::{
 #[allow(improper_ctypes)]
 extern "C" {
     fn ktrace_graph_init(graph: *mut Shared);
+    fn ktrace_graph_is_listed(graph: *mut Shared) -> bool;
     fn ktrace_graph_size() -> usize;
     fn ktrace_graph_synchronize();
     fn ktrace_preempt_disable();
@@ -306,14 +307,11 @@ pub fn current_leaves<G: Bound>() {
 /// From [`KBox::into_raw`], and not used after this; `trace_types_lock` is held.
 unsafe fn free<G: Bound>(inner: *mut Inner<G>) {
     // SAFETY: Alive, by the precondition. After the wait no callback runs any more that has begun.
-    let ops = unsafe {
+    let is_listed = unsafe {
         ktrace_graph_synchronize();
-        addr_of_mut!((*inner).shared.ops.ops)
+        ktrace_graph_is_listed(addr_of_mut!((*inner).shared))
     };
-    // SAFETY: As above. Cleared when it leaves the list: `ftrace_shutdown_subops()` puts it back if there is no memory to
-    // tell which functions are hooked without it, which `unregister_ftrace_graph()` does not tell of.
-    let flags = unsafe { addr_of_mut!((*ops).flags).read() };
-    if flags & abi::FTRACE_OPS_FL_ENABLED as c_ulong == 0 {
+    if !is_listed {
         // SAFETY: By the precondition; no callback will run: the kernel has forgotten about it, open calls included.
         return drop(unsafe { KBox::from_raw(inner) });
     }
@@ -322,7 +320,7 @@ unsafe fn free<G: Bound>(inner: *mut Inner<G>) {
     // flag, to have it called for other tasks. The lock is held, by the precondition. The state is not used any more by
     // anybody, for it is not called, and it may hold what others want.
     unsafe {
-        addr_of_mut!((*ops).flags).write(flags & !(abi::FTRACE_OPS_FL_PID as c_ulong));
+        *addr_of_mut!((*inner).shared.ops.ops.flags) &= !(abi::FTRACE_OPS_FL_PID as c_ulong);
         TraceArray::from_raw((*inner).tr).keep_for_good();
         drop_in_place(addr_of_mut!((*inner).state));
     }
