@@ -85,6 +85,33 @@ static __always_inline void ktrace_set_in_word(unsigned long *word, unsigned lon
 	barrier();
 }
 
+/*
+ * Where a task's shadow stack begins. With the few registers of x86 it is cheaper to
+ * read that anew than to keep it.
+ */
+static __always_inline unsigned long *ktrace_shadow_stack(struct task_struct *task)
+{
+#ifdef CONFIG_X86
+	return READ_ONCE(task->ret_stack);
+#else
+	return task->ret_stack;
+#endif
+}
+
+/*
+ * Takes words of the shadow stack, which ends at `at`, and where it will again after
+ * any interrupt. One instruction on x86.
+ */
+static __always_inline void ktrace_take_words(struct task_struct *task, unsigned long at,
+					      unsigned long words)
+{
+#ifdef CONFIG_X86
+	task->curr_ret_stack += words;
+#else
+	WRITE_ONCE(task->curr_ret_stack, at + words);
+#endif
+}
+
 /* Begins a frame. What is on the stack is little, and so is what is kept there. */
 static __always_inline int ktrace_begin(struct ktrace_graph *graph, struct task_struct *task,
 					struct ktrace_frame *frame, unsigned long *word)
@@ -140,7 +167,7 @@ static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call
 	 * what it ended in when that function was looked at, and has room enough.
 	 */
 	at = (u32)task->curr_ret_stack;
-	end = task->ret_stack + at;
+	end = ktrace_shadow_stack(task) + at;
 	/* Or the compiler adds these up each time. */
 	OPTIMIZER_HIDE_VAR(end);
 	top = place->top;
@@ -148,7 +175,7 @@ static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call
 		return ktrace_graph_keep(graph);
 	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
 	barrier();
-	WRITE_ONCE(task->curr_ret_stack, at + KTRACE_FRAME_WORDS);
+	ktrace_take_words(task, at, KTRACE_FRAME_WORDS);
 	barrier();
 	/* An interrupt that came before that has written there. */
 	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
