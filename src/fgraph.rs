@@ -668,8 +668,8 @@ pub(crate) fn current_ends() {
     fgraph::current_ends::<Graph>();
 }
 
-/// The current task is about to lose its CPU.
+/// The current task is about to lose its CPU, for good or not.
 #[inline]
-pub(crate) fn current_leaves() {
-    fgraph::current_leaves::<Graph>();
+pub(crate) fn current_leaves(for_good: bool) {
+    fgraph::current_leaves::<Graph>(for_good);
 }

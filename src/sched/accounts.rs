@@ -566,7 +566,7 @@ impl SchedHooks for Accounts {
         names::keep(prev.task, next.task);
         let clock = clock::trace_clock();
         if prev.followed {
-            fgraph::current_leaves();
+            fgraph::current_leaves(prev.state & ENDED != 0);
             self.leaves(prev.task, prev.state, now_ns, clock);
         }
         if next.followed {

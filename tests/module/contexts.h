@@ -17,4 +17,8 @@ void ktrace_test_detach(void);
 unsigned long ktrace_test_heard(void);
 int ktrace_test_tree(const char *which, unsigned long len, long n);
 
+/* Defined in dead.c, called from Rust. */
+int ktrace_test_watch(pid_t pid);
+int ktrace_test_open_frames(bool freed);
+
 #endif

@@ -4,7 +4,8 @@
 //!
 //! `ktrace_test/fire` in the tracing directory takes a context and a number (see `contexts.c`), or
 //! `attach` and `detach` (see `attach.c`), `tree` and which one (see `tree.c`), or `floor` and which (see
-//! `floors.c`); it shows the sum of the numbers that were heard.
+//! `floors.c`), or `watch` and a process (see `dead.c`); it shows the sum of the numbers that were heard, and how
+//! many calls the process that is watched had open at its end, and when it was freed.
 //! That ktrace is used here by another module than ferrotrace is a test as well.
 
 use kernel::{
@@ -69,6 +70,8 @@ extern "C" {
     fn ktrace_test_attach() -> c_int;
     fn ktrace_test_detach();
     fn ktrace_test_heard() -> c_ulong;
+    fn ktrace_test_watch(pid: c_int) -> c_int;
+    fn ktrace_test_open_frames(freed: bool) -> c_int;
 }
 
 /// Fires all events. Any context.
@@ -114,8 +117,12 @@ impl ControlFile for Fire {
     }
 
     fn show(&self, out: &SeqFile) -> Result {
-        // SAFETY: Reads a number.
-        seq_print!(out, "{}\n", unsafe { ktrace_test_heard() });
+        // SAFETY: Each reads a number.
+        let (heard, at_end, freed) = unsafe {
+            let at_end = ktrace_test_open_frames(false);
+            (ktrace_test_heard(), at_end, ktrace_test_open_frames(true))
+        };
+        seq_print!(out, "heard {heard}\nopen {at_end} {freed}\n");
         Ok(())
     }
 
@@ -130,6 +137,12 @@ impl ControlFile for Fire {
                 // SAFETY: Sleeps, as a write may; for what is attached.
                 unsafe { ktrace_test_detach() };
                 return Ok(());
+            }
+            "watch" => {
+                let pid = words.next().unwrap_or("0");
+                let pid = pid.parse().map_err(|_| EINVAL)?;
+                // SAFETY: Sleeps, as a write may. Tests write one at a time.
+                return to_result(unsafe { ktrace_test_watch(pid) });
             }
             "tree" => {
                 let which = words.next().ok_or(EINVAL)?;
@@ -184,8 +197,11 @@ struct KtraceTest {
 
 impl Drop for KtraceTest {
     fn drop(&mut self) {
-        // SAFETY: Sleeps, as unloading a module may.
-        unsafe { ktrace_test_no_floor() };
+        // SAFETY: Both sleep, as unloading a module may; 0 is nobody, which cannot fail.
+        unsafe {
+            ktrace_test_no_floor();
+            ktrace_test_watch(0);
+        }
         let _lock = TypesLock::new(self.resolved);
         self.dir = None;
     }

@@ -289,14 +289,20 @@ pub fn current_ends<G: Bound>() {
     unsafe { ktrace_preempt_enable() };
 }
 
-/// Tells all hooks that a task is about to lose its CPU. For the probe on that, which runs in it, with
-/// interrupts off.
+/// Tells all hooks that a task is about to lose its CPU, and whether it will never have one again. For the probe
+/// on that, which runs in it, with interrupts off.
 #[inline]
-pub fn current_leaves<G: Bound>() {
-    if HOOKED.read_once() != 0 {
-        // SAFETY: The scheduler has interrupts off.
-        unsafe { for_each_open::<G>(|hook, open| hook.leaves(open)) };
+pub fn current_leaves<G: Bound>(for_good: bool) {
+    if HOOKED.read_once() == 0 {
+        return;
     }
+    // SAFETY: The scheduler has interrupts off.
+    unsafe {
+        for_each_open::<G>(|hook, open| match for_good {
+            true => open.disown(),
+            false => hook.leaves(open),
+        })
+    };
 }
 
 /// Frees a hook that was unregistered, or could not be registered, and is found no more; or leaves it where the

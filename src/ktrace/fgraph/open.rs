@@ -179,6 +179,15 @@ impl<'a> Open<'a> {
         })
     }
 
+    /// The task dies in the calls that are open: who is given its shadow stack next is not to find them there, as
+    /// an interrupt would that comes before a call of that task has put its own in the same place.
+    #[cold]
+    pub(super) fn disown(&self) {
+        for frame in (0..=self.depth).filter_map(|up| self.kept(up)) {
+            frame.disown();
+        }
+    }
+
     /// A word of the current task that belongs to this hook. Before it is first set it is zero, or
     /// what another hook has left there: see [`Open::tag`].
     #[inline]

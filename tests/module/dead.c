@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a call graph of ours leaves on the shadow stack of a task that has died, which
+ * the next one may be given as it is: looks through that of one process, when it is
+ * about to end and when it is freed.
+ */
+#include <linux/bitfield.h>
+#include <linux/bits.h>
+#include <linux/sched.h>
+
+#include "../../src/ktrace/fgraph.h"
+#include "../../src/ktrace/shim.h"
+#include "contexts.h"
+
+/* As in kernel/trace/fgraph.c: how long shadow stacks are, and the word behind what is kept with a call. */
+#define STACK_WORDS	(4096 / sizeof(long))
+#define TYPE		GENMASK(11, 10)
+#define TYPE_DATA	2
+#define WORDS		GENMASK(16, 12)
+
+#define FRAME_WORDS	(sizeof(struct ktrace_frame) / sizeof(long))
+
+static pid_t watched;
+static int open_frames[2];
+
+static int count_open(const struct task_struct *task)
+{
+	const unsigned long *stack = (void *)task->ret_stack;
+	int count = 0;
+	size_t at;
+
+	if (!stack)
+		return -1;
+	for (at = FRAME_WORDS; at < STACK_WORDS; at++) {
+		const struct ktrace_frame *frame = (void *)&stack[at - FRAME_WORDS];
+
+		if (FIELD_GET(TYPE, stack[at]) == TYPE_DATA &&
+		    FIELD_GET(WORDS, stack[at]) == FRAME_WORDS - 1 &&
+		    stack[at] < BIT(24) && frame->is_open)
+			count++;
+	}
+	return count;
+}
+
+static void notrace look_at_exit(void *data, struct task_struct *task, bool group_dead)
+{
+	if (task->pid == READ_ONCE(watched))
+		WRITE_ONCE(open_frames[0], count_open(task));
+}
+
+static void notrace look_at_free(void *data, struct task_struct *task)
+{
+	if (task->pid == READ_ONCE(watched))
+		WRITE_ONCE(open_frames[1], count_open(task));
+}
+
+static struct ktrace_probe probes[] = {
+	{ "sched_process_free", look_at_free },
+	{ "sched_process_exit", look_at_exit },
+};
+
+/* How many calls are open on its stack, -1 before that is known: at its end, or when it is freed. */
+int ktrace_test_open_frames(bool freed)
+{
+	return READ_ONCE(open_frames[freed]);
+}
+
+/* Watches that process, or none if it is 0; is watched already: another one from now on. */
+int ktrace_test_watch(pid_t pid)
+{
+	bool attached = watched;
+
+	WRITE_ONCE(open_frames[0], -1);
+	WRITE_ONCE(open_frames[1], -1);
+	WRITE_ONCE(watched, pid);
+	if (attached == !!pid)
+		return 0;
+	if (!pid) {
+		ktrace_detach_probes(probes, ARRAY_SIZE(probes));
+		return 0;
+	}
+	if (ktrace_find_probes(probes, ARRAY_SIZE(probes)))
+		return -ENOENT;
+	return ktrace_attach_probes(probes, ARRAY_SIZE(probes));
+}
