@@ -24,9 +24,12 @@ use kernel::{
     bindings,
     error::to_result,
     prelude::*,
-    sync::atomic::{
-        Full,
-        Release, //
+    sync::{
+        atomic::{
+            Full,
+            Release, //
+        },
+        rcu, //
     },
 };
 
@@ -165,7 +168,8 @@ pub trait SchedHooks: Send + Sync + Sized + 'static {
     fn exec(&self, task: Task<'_>, old_pid: i32, filename: &[u8]);
 
     /// What [`SchedHooks::exec`] or [`SchedHooks::rename`] tells of `task` is about to be told, and before
-    /// them to [`super::task::TaskHooks`], by which its gate may change.
+    /// them to [`super::task::TaskHooks`], by which its gate may change. Or it is about to change by what others
+    /// do ([`changes`]).
     fn changes(&self, task: Task<'_>);
 
     /// `task` will be called `comm` next.
@@ -251,6 +255,9 @@ impl<T: Bound> Registration<T> {
     /// No probe may be attached, or run, any more; `hooks` must be in `T::state()`.
     unsafe fn free(hooks: *mut T) {
         T::state().store(core::ptr::null_mut(), Release);
+        // [`changes`] may still use them.
+        // SAFETY: May sleep: registrations are made and dropped where that is allowed.
+        unsafe { bindings::synchronize_rcu() };
         // SAFETY: From `into_raw()`, and reached by nobody else any more.
         drop(unsafe { KBox::from_raw(hooks) });
     }
@@ -282,6 +289,16 @@ pub fn with_hooks<T: Bound>(call: impl FnOnce(&T)) {
     // SAFETY: Null, or alive: callers are probes, and who frees waits for those.
     if let Some(hooks) = unsafe { T::state().read_once().as_ref() } {
         call(hooks);
+    }
+}
+
+/// Tells [`SchedHooks::changes`] that the gate's bits for `task` are about to change, if there is a registration. For
+/// whoever changes them by nothing that the task does. Any context but NMI.
+pub fn changes<T: Bound>(task: Task<'_>) {
+    let _reader = rcu::read_lock();
+    // SAFETY: Null, or alive: `free()` waits for readers after it has cleared the pointer.
+    if let Some(hooks) = unsafe { T::state().read_once().as_ref() } {
+        hooks.changes(task);
     }
 }
 

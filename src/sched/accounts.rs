@@ -20,7 +20,8 @@
 //! seen, which is what [`Current::turn`] relies on. A task that is judged anew when it is renamed or executes a
 //! program may be followed from then on, in the middle of whatever it does: its account is told by the same
 //! tracepoint, before the verdict ([`SchedHooks::changes`]), that nothing is known of it, and after that since
-//! when it is followed.
+//! when it is followed. So is that of a task whose name was in doubt ([`change`]); since when it is followed then, the
+//! next change that is seen tells.
 
 use kernel::{
     alloc::flags::__GFP_NOWARN,
@@ -554,6 +555,11 @@ impl Accounts {
         };
         events::task_block::trace(task, &block, waker);
     }
+}
+
+/// A task that is not followed is about to be, or the other way round, by nothing that it does itself. Any context but NMI.
+pub(crate) fn change(task: Task<'_>) {
+    sched::changes::<Accounts>(task);
 }
 
 /// Whether a task is followed, which is not an idle one. For probes.

@@ -88,6 +88,7 @@ use crate::{
             TaskHooks, //
         },
     },
+    sched::accounts,
 };
 
 /// The filters in force.
@@ -373,6 +374,9 @@ impl Watch {
         if !is_since(entry.decided.get(), rules.round) {
             let mask = self.judge(&rules, &subject);
             settled.changed = mask != entry.mask();
+            if settled.changed {
+                accounts::change(task);
+            }
             self.store(&mut rules, &subject, mask, true);
         } else if is_since(doubted, last) {
             settled.left = true;

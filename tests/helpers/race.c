@@ -3,6 +3,7 @@
  * Usage: race itself NUMBER
  *        race other NUMBER
  *        race filter 1
+ *        race busy 1
  *        race id ID
  *
  * itself, other: that many threads, each of which takes the name hit-N while another
@@ -12,6 +13,7 @@
  * filter: as other, but names are not filtered by before that rename has begun: after
  * that, and before the thread's own one, hit-* is written to ferrotrace/set_comm, which
  * is not done before the other one's rename is.
+ * busy: as other; then that thread sleeps for 600 ms, and works until SIGUSR1 comes.
  * id: makes a child with that id in the moment in which the id is free, which calls
  * sched_get_priority_max(2) once. Says "waiting" before, and then how often it tried.
  */
@@ -36,6 +38,8 @@
 
 /* Sooner than a slow rename is over. */
 #define BETWEEN_US 5000
+/* The same, of one that is slower. */
+#define BUSY_AFTER_US 600000
 
 /* Of the thread whose turn it is: 0 it is not there yet, 1 it is, 2 go, 3 it has its name. */
 static atomic_int turn;
@@ -46,6 +50,9 @@ static bool is_late;
 static int filter_fd = -1;
 static atomic_bool is_filtering;
 static struct timespec done, filtered;
+/* What a thread does that has its name. */
+static bool is_busy;
+static atomic_bool is_enough;
 
 /* Two that race need a CPU each. */
 static void stay_on(int cpu)
@@ -56,6 +63,12 @@ static void stay_on(int cpu)
 	CPU_SET(cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set))
 		perror("sched_setaffinity");
+}
+
+static void enough(int signal)
+{
+	(void)signal;
+	atomic_store(&is_enough, true);
 }
 
 static void *take_name(void *arg)
@@ -78,6 +91,11 @@ static void *take_name(void *arg)
 	prctl(PR_SET_NAME, name);
 	clock_gettime(CLOCK_MONOTONIC, &done);
 	atomic_store(&turn, 3);
+	if (is_busy) {
+		usleep(BUSY_AFTER_US);
+		while (!atomic_load(&is_enough))
+			;
+	}
 	for (;;)
 		pause();
 	return NULL;
@@ -197,6 +215,8 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "id"))
 		return take_id(number);
 	is_late = strcmp(argv[1], "itself");
+	is_busy = !strcmp(argv[1], "busy");
+	signal(SIGUSR1, enough);
 	if (!strcmp(argv[1], "filter")) {
 		if (number != 1)
 			return 2;

@@ -3,6 +3,7 @@
  * A module for tests: some renames take long from where tracers hear of them to where the name is written.
  *
  *   slow  what the new names of those begin with
+ *   ms    how long
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -13,12 +14,13 @@
 static char *slow = "slow";
 module_param(slow, charp, 0444);
 
-#define SLOW_MS 50
+static unsigned int ms = 50;
+module_param(ms, uint, 0444);
 
 static void take_time(void *data, struct task_struct *task, const char *comm)
 {
 	if (strstarts(comm, slow))
-		mdelay(SLOW_MS);
+		mdelay(ms);
 }
 
 static struct tracepoint *rename_tp;
