@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Usage: failnth N insmod|mkdir|rmdir PATH
+ *        failnth N fork ID
  *        failnth FIRST-LAST write FILE FROM TO
  *        failnth FIRST-LAST read FILE [any]
  *
@@ -9,9 +10,10 @@
  *
  * None, and on any kernel, if N is 0. The first form prints how that went, `ok`, or the call that failed and its errno,
  * as in `mkdir ENOMEM`, and closes with status 0, or 1 if nothing failed, as there are
- * fewer allocations than that. The second writes TO where FROM was written before,
+ * fewer allocations than that; so does the second, whose child has that id and calls
+ * sched_get_priority_max(2) once. The third writes TO where FROM was written before,
  * for each N from FIRST to LAST, or until there are no more, and asks that either all of it
- * is as if it had not been tried, and a next try works, or it is done. The third asks
+ * is as if it had not been tried, and a next try works, or it is done. The fourth asks
  * that FILE can't be read for want of memory, or reads as ever (or in any way). Both
  * print the number of the allocations that failed and of the attempts that did, or what
  * was wrong, with status 1.
@@ -19,12 +21,17 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int control;
@@ -205,6 +212,33 @@ static int load(const char *path)
 	return fd < 0 ? -1 : syscall(SYS_finit_module, fd, "", 0);
 }
 
+/* The child waits until no allocation of its parent's fails any more. */
+static int clone_as(pid_t id)
+{
+	struct clone_args args = {
+		.exit_signal = SIGCHLD,
+		.set_tid = (uintptr_t)&id,
+		.set_tid_size = 1,
+	};
+	pid_t pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (!pid) {
+		raise(SIGSTOP);
+		syscall(SYS_sched_get_priority_max, SCHED_OTHER);
+		_exit(0);
+	}
+	return pid < 0 ? -1 : 0;
+}
+
+static void let_go(pid_t id)
+{
+	int status;
+
+	if (waitpid(id, &status, WUNTRACED) != id || !WIFSTOPPED(status) || kill(id, SIGCONT) ||
+	    waitpid(id, &status, 0) != id || status)
+		die("child %d: status %d", id, status);
+}
+
 static int once(unsigned int n, const char *what, const char *path)
 {
 	int result, error;
@@ -216,10 +250,14 @@ static int once(unsigned int n, const char *what, const char *path)
 		result = load(path);
 	else if (!strcmp(what, "mkdir"))
 		result = mkdir(path, 0755);
+	else if (!strcmp(what, "fork"))
+		result = clone_as(atoi(path));
 	else
 		result = rmdir(path);
 	error = errno;
 	n = n ? disarm() : 1;
+	if (!result && !strcmp(what, "fork"))
+		let_go(atoi(path));
 	if (result)
 		printf("%s %s\n", what, strerrorname_np(error));
 	else
