@@ -378,9 +378,16 @@ impl<'a> Line<'a> {
             let event = match is_pipe {
                 // SAFETY: The buffer that the pipe reads, and the CPU that it is at.
                 true => unsafe {
-                    let (ts, lost) = (core::ptr::null_mut(), core::ptr::null_mut());
+                    let mut lost = 0;
                     let buffer = (*(*self.iter).array_buffer).buffer;
-                    ring_buffer_peek(buffer, (*self.iter).cpu, ts, lost)
+                    let ts = core::ptr::null_mut();
+                    let event = ring_buffer_peek(buffer, (*self.iter).cpu, ts, &mut lost);
+                    if lost != 0 {
+                        // Whoever comes to it tells that. What is taken from behind a gap tells nobody, and is not
+                        // what belongs to this.
+                        return Next { ret: None, taken };
+                    }
+                    event
                 },
                 // SAFETY: The iterator of that CPU; it holds still while a line is printed.
                 false => unsafe { ring_buffer_iter_peek(iter, core::ptr::null_mut()) },
