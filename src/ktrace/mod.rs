@@ -10,6 +10,7 @@
 //! are checked when the module is loaded, before anything is touched ([`symbols::resolve`]).
 
 pub mod abi;
+mod ago;
 pub mod alternate;
 mod array_options;
 pub mod atomic;

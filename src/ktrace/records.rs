@@ -20,6 +20,7 @@ use kernel::{
 
 use super::{
     abi,
+    ago::Ago,
     event::sink::Sink,
     ftrace_ops::{
         Call,
@@ -221,29 +222,6 @@ pub struct GraphEntry {
 
 /// Words that may follow a call: its arguments, and where it returns to.
 pub const MAX_GRAPH_WORDS: usize = MAX_ARGS + 1;
-
-/// How long ago something was, in 32 bits: in ns if that is below 2^31, else in units of 1024 ns,
-/// with the highest bit set.
-#[derive(Clone, Copy)]
-struct Ago(u32);
-
-impl Ago {
-    const COARSE: u32 = 1 << 31;
-
-    fn new(ns: u64) -> Self {
-        match ns {
-            ns if ns < u64::from(Self::COARSE) => Self(ns as u32),
-            ns => Self((ns >> 10).min(u64::from(Self::COARSE - 1)) as u32 | Self::COARSE),
-        }
-    }
-
-    fn ns(self) -> u64 {
-        match self.0 & Self::COARSE {
-            0 => u64::from(self.0),
-            _ => u64::from(self.0 & !Self::COARSE) << 10,
-        }
-    }
-}
 
 /// Writes what the function graph tracer writes for a call (`TRACE_GRAPH_ENT`), and up to
 /// [`MAX_GRAPH_WORDS`] words behind it: if there are as many as arguments, they are those, as the

@@ -2,7 +2,8 @@
 
 //! Tests on the host of what needs no kernel: the policy (`src/filter/`, `src/limits.rs`,
 //! `src/profile/spread.rs`, `src/sched/stamp.rs`, `src/watch/born.rs`), the words of compact records
-//! (`src/ktrace/compact/word.rs`) and who reads them (`tools/traceevent/`), and the text of trace events
+//! (`src/ktrace/compact/word.rs`) and who reads them (`tools/traceevent/`), how long ago something was
+//! (`src/ktrace/ago.rs`), and the text of trace events
 //! and where their fields stand (`src/ktrace/event/`). `run` builds and runs them.
 
 // Not all of what follows is needed here.
@@ -25,6 +26,9 @@ mod stamps;
 #[allow(dead_code)]
 #[path = "../../src/watch/born.rs"]
 mod borns;
+
+#[path = "../../src/ktrace/ago.rs"]
+mod agos;
 
 #[allow(dead_code)]
 #[path = "../../src/ktrace/compact/word.rs"]
@@ -72,6 +76,7 @@ mod ktrace {
     }
 }
 
+mod ago;
 #[allow(dead_code)]
 mod born;
 #[expect(dead_code, reason = "accounts need more of it")]

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How long ago something was, as 32 bits have it.
+
+use crate::agos::Ago;
+
+const SECOND: u64 = 1_000_000_000;
+const DAY: u64 = 24 * 3600 * SECOND;
+
+#[test]
+fn is_exact_below_two_seconds() {
+    for ns in [0, 1, 1023, 1 << 30, (1 << 30) + 1, 2 * SECOND, (1 << 31) - 1] {
+        assert_eq!(Ago::new(ns).ns(), ns);
+    }
+}
+
+#[test]
+fn is_right_to_a_millionth_for_weeks() {
+    let mut ns = 2 * SECOND;
+    while ns < 52 * DAY {
+        for ns in [ns - 1, ns, ns + 1] {
+            let said = Ago::new(ns).ns();
+            assert!(said <= ns && ns - said <= ns / 250_000, "{ns}: {said}");
+        }
+        ns = ns * 3 / 2;
+    }
+    let units = 1 << 40;
+    assert_eq!(Ago::new(units).ns(), units);
+    assert_eq!(Ago::new(units - 1).ns(), units - 1024);
+}
+
+#[test]
+fn is_no_more_than_there_is_room_for() {
+    let most = Ago::new(u64::MAX).ns();
+    assert!(most > 52 * DAY);
+    assert_eq!(Ago::new(most).ns(), most);
+}
