@@ -63,22 +63,38 @@ pub fn trace_clock() -> Option<Reading> {
     }
 }
 
-/// Whether the clock of that trace array counts ns, and moves from one moment to the next: `uptime`
-/// goes by ticks. Any context.
-pub fn is_fine(tr: &TraceArray) -> bool {
+/// How a trace clock goes, beside the CPU's counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pace {
+    /// Not in ns, or not from one moment to the next: `uptime` goes by ticks.
+    Coarse,
+    /// As the counter does: the kernel makes it of that, by a factor that stays.
+    Even,
+    /// Faster or slower, as the time of day is set right (`adjtimex()`).
+    Uneven,
+}
+
+/// How the clock of that trace array goes. Any context.
+pub fn pace(tr: &TraceArray) -> Pace {
     // SAFETY: Alive, by the type's invariant; one aligned word, which is the index of an entry, each
-    // as `check_table()` has found the first two; the table is constant.
-    unsafe {
+    // as `check_table()` has found the first two; the table is constant, with names that are strings.
+    let (in_ns, name) = unsafe {
         let clock = addr_of!((*tr.as_ptr()).clock_id).read_volatile();
         let entry = entry(clock as usize);
-        (*entry).in_ns != 0 && CStr::from_chars((*entry).name) != c"uptime"
+        ((*entry).in_ns != 0, CStr::from_chars((*entry).name))
+    };
+    match name.to_bytes() {
+        _ if !in_ns => Pace::Coarse,
+        b"uptime" => Pace::Coarse,
+        b"local" | b"global" | b"perf" | b"mono_raw" => Pace::Even,
+        _ => Pace::Uneven,
     }
 }
 
 /// What the clock of that trace array says, in whatever it counts: what the ring buffer would take for
 /// the time of a record. Any context.
 pub fn read_of(tr: &TraceArray) -> u64 {
-    // SAFETY: As in `is_fine()`; and the function of an entry, which takes nothing and returns a `u64`.
+    // SAFETY: As in `pace()`; and the function of an entry, which takes nothing and returns a `u64`.
     unsafe {
         let clock = addr_of!((*tr.as_ptr()).clock_id).read_volatile();
         ktrace_call_clock((*entry(clock as usize)).read)

@@ -51,6 +51,7 @@ struct ktrace_known {
 struct ktrace_pack {
 	unsigned long busy;
 	u64 time;
+	u64 until;
 	u64 preempt;
 	u64 flags;
 	unsigned long salt;
@@ -264,7 +265,8 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 		return KTRACE_PACK_OTHER;
 	now = ktrace_counter_here();
 	delta = now - pack->time;
-	if (delta >> KTRACE_DELTA_BITS)
+	/* Of calls this is not asked: a pack that is full of them is not much longer. */
+	if (delta >= BIT(KTRACE_DELTA_BITS) || now > pack->until)
 		return KTRACE_PACK_OTHER;
 	place = pack->place;
 	/* If it should not be written after all, this pack is not added to any more. */

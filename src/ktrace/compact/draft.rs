@@ -104,6 +104,9 @@ impl Local {
 
     /// All words that it takes; `None` if the pack has no room for them, or they cannot say it.
     pub(super) fn draft(&self, context: Context, now: u64, item: &Item) -> Option<Draft> {
+        if now > self.until {
+            return None;
+        }
         let mut draft = Draft::new();
         let mut delta = now.checked_sub(self.time)?;
         if context.packed != self.packed {
@@ -160,7 +163,7 @@ impl Local {
         let (Item::Leaf(call) | Item::Begin(call) | Item::Return(call)) = item else {
             return None;
         };
-        if context.packed != self.packed || context.pid != self.pid {
+        if context.packed != self.packed || context.pid != self.pid || now > self.until {
             return None;
         }
         let func = word::FUNC.near(text().base, call.func)?;
