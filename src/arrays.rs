@@ -537,6 +537,7 @@ impl State {
     /// Hooks what the options of the array at `at` ask for.
     fn hook(&mut self, at: usize, tr: &TraceArray, slot: u32, flags: u32) -> Result<Recording> {
         let recorder = Arc::clone(&self.arrays.get(at).ok_or(ENODEV)?.recorder);
+        recorder.begin();
         if flags & option::GRAPH == 0 {
             let names = Names::new(self.resolved)?;
             let hook = ftrace_ops::Hook::new(self.resolved, tr, slot, recorder)?;

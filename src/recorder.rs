@@ -163,6 +163,11 @@ impl Recorder {
         Ok(())
     }
 
+    /// Recording is about to begin.
+    pub(crate) fn begin(&self) {
+        self.packer.choose_clock();
+    }
+
     /// Sets how deep a call may be; 0 is no limit. Not to be called twice at once, nor with the former.
     pub(crate) fn set_max_depth(&self, depth: u32) {
         self.limits.set_max_depth(depth);

@@ -100,12 +100,45 @@ impl Packer {
         if memory.is_null() {
             return Err(ENOMEM);
         }
-        let clock = Clock::new();
-        self.mult.store(clock.mult, Relaxed);
-        self.is_counter.store(clock.is_counter, Relaxed);
+        self.set_clock(Clock::new());
         // INVARIANT: Fresh, and zeroed by the kernel, which is a valid `Local`.
         self.memory.store(memory, Release);
         Ok(())
+    }
+
+    fn set_clock(&self, clock: Clock) {
+        self.mult.store(clock.mult, Relaxed);
+        self.is_counter.store(clock.is_counter, Relaxed);
+    }
+
+    /// Finds out anew what times are of: the kernel may have given the counter up. To be called while nobody writes.
+    pub fn choose_clock(&self) {
+        let clock = Clock::new();
+        let is_same = clock.mult == self.mult.load(Relaxed)
+            && clock.is_counter == self.is_counter.load(Relaxed);
+        if is_same || self.memory.load(Relaxed).is_null() {
+            return;
+        }
+        self.set_clock(clock);
+        self.for_each_local(|local| {
+            // No pack goes on by another clock than it was begun by.
+            // SAFETY: One word, which is written by nobody else just now.
+            unsafe { addr_of_mut!((*local).page).write_volatile(null_mut()) };
+        });
+    }
+
+    /// Calls `with` for the packs of each CPU, if there are any. Each CPU may write its own meanwhile.
+    fn for_each_local(&self, with: impl FnMut(*mut Local)) {
+        let memory = self.memory.load(Relaxed);
+        if memory.is_null() {
+            return;
+        }
+        // SAFETY: Allocated per CPU, by the invariant; null if there cannot be such a CPU.
+        let local = |cpu| unsafe { ktrace_cpu_ptr(memory, cpu) }.cast::<Local>();
+        (0..kernel::cpu::nr_cpu_ids())
+            .map(local)
+            .filter(|local| !local.is_null())
+            .for_each(with);
     }
 
     /// Lets functions that the hook in that slot reports take the shortest way, or none of them.
@@ -122,17 +155,9 @@ impl Packer {
 
     /// The sum of what `of` says of the packs of all CPUs.
     fn sum(&self, of: impl Fn(*const Local) -> u64) -> u64 {
-        let memory = self.memory.load(Relaxed);
-        if memory.is_null() {
-            return 0;
-        }
-        // SAFETY: Allocated per CPU, by the invariant; null if there cannot be such a CPU.
-        let local = |cpu| unsafe { ktrace_cpu_ptr(memory, cpu) }.cast_const().cast();
-        (0..kernel::cpu::nr_cpu_ids())
-            .map(local)
-            .filter(|local: &*const Local| !local.is_null())
-            .map(of)
-            .sum()
+        let mut sum = 0u64;
+        self.for_each_local(|local| sum = sum.wrapping_add(of(local)));
+        sum
     }
 
     /// Functions that were packed, ever.
