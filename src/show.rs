@@ -65,6 +65,8 @@ pub(crate) struct Reading {
     hidden: Option<i32>,
     /// The functions whose beginning was shown, by their depth.
     open: [usize; MAX_DEPTH],
+    /// The task of the last record that was of a call, and its time, in units of the trace clock.
+    last_call: Option<(i32, u64)>,
     /// Where the time of the next return went.
     times: Option<Times>,
     /// A beginning that was taken out of the buffer but did not fit.
@@ -91,6 +93,7 @@ impl Default for Reading {
             depth: 0,
             hidden: None,
             open: [0; MAX_DEPTH],
+            last_call: None,
             times: None,
             pending: None,
         }
@@ -252,6 +255,7 @@ impl Page<'_, '_> {
             return Printed::Done;
         }
         self.earlier = Some((pending.header, pending.time));
+        self.reading.last_call = Some((pending.header.pid(), pending.time));
         self.ago_ns = entry.late_ns;
         self.prologue(Some((entry.call.func, true)));
         if let Kind::GraphReturn(ret) = self.line.kind() {
@@ -273,6 +277,7 @@ impl Page<'_, '_> {
         self.prologue(Some((entry.call.func, true)));
         // Before it may be gone.
         let (header, time) = (self.line.header(), self.line.time());
+        self.reading.last_call = Some((header.pid(), time));
         let mut times = None;
         let next = self.line.next(&entry.call, |record| {
             let read = events::funcgraph_times::read(record);
@@ -342,7 +347,23 @@ impl Page<'_, '_> {
         self.seq().text("\n");
     }
 
+    /// Whether a return closes a call that was shown. Ours say so, but function_graph's do not: each of those closes one, and is
+    /// of a call that began before the last record of its task, while one of ours which says nothing began after that.
+    fn closes(&mut self, ret: &GraphReturn) -> bool {
+        let (pid, time) = (self.line.pid(), self.line.time());
+        let last = self.reading.last_call.replace((pid, time));
+        if ret.closes {
+            return true;
+        }
+        let began = time.wrapping_sub(ret.rettime_ns.wrapping_sub(ret.calltime_ns));
+        self.known
+            && self.line.is_time_in_ns()
+            && self.reading.is_open(&ret.call)
+            && last.is_some_and(|(last_pid, last_time)| last_pid == pid && last_time > began)
+    }
+
     fn ret(&mut self, ret: &GraphReturn) -> Printed {
+        let closes = self.closes(ret);
         let times = match &self.reading.times {
             // A call of an interrupt came between these times and the return that they are of.
             Some(times) if ret.call.depth > times.depth => None,
@@ -354,7 +375,7 @@ impl Page<'_, '_> {
         let times =
             times.filter(|times| times.func.0 == ret.call.func && times.depth == ret.call.depth);
         self.reading.depth = ret.call.depth.wrapping_sub(1);
-        let name = if !ret.closes {
+        let name = if !closes {
             // It called nothing, or nothing that was recorded. The line is about its beginning.
             self.ago_ns = ret.rettime_ns.wrapping_sub(ret.calltime_ns);
             self.prologue(Some((ret.call.func, true)));
@@ -375,7 +396,7 @@ impl Page<'_, '_> {
         self.reading.set_open(&ret.call, false);
         self.remarks(ret, None, name, times.as_ref());
         self.seq().text("\n");
-        if ret.closes && self.has(option::OVERRUN) {
+        if closes && self.has(option::OVERRUN) {
             let _ = writeln!(self.seq(), " (Overruns: {})", ret.overrun);
         }
         self.ago_ns = 0;

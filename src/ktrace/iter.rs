@@ -243,13 +243,19 @@ impl<'a> Line<'a> {
     pub fn kind(&self) -> Kind {
         let record = self.entry().cast::<u8>();
         match self.kind_number() {
-            abi::trace_type_TRACE_GRAPH_ENT => {
+            kind @ (abi::trace_type_TRACE_GRAPH_ENT | abi::trace_type_TRACE_GRAPH_RETADDR_ENT) => {
                 let mut words = [0; MAX_GRAPH_WORDS];
                 // SAFETY: A record of that length, by the invariant.
                 let read = unsafe { records::read_graph_entry(record, self.len(), &mut words) };
                 let Some((call, nr_words, late_ns)) = read else {
                     return Kind::Other;
                 };
+                if kind == abi::trace_type_TRACE_GRAPH_RETADDR_ENT {
+                    // function_graph has where the call returns to in front of its arguments, we have it behind them.
+                    if let Some(words) = words.get_mut(..nr_words) {
+                        words.rotate_left(nr_words.min(1));
+                    }
+                }
                 Kind::GraphEntry(Entry {
                     call,
                     words,
