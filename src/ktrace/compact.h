@@ -78,6 +78,7 @@ struct ktrace_pack {
 	s32 pid;
 	u32 lost;
 	u32 mult;
+	u32 is_even;
 	struct ktrace_known known[1 << KTRACE_KNOWN_BITS];
 };
 
@@ -265,8 +266,8 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 		return KTRACE_PACK_OTHER;
 	now = ktrace_counter_here();
 	delta = now - pack->time;
-	/* Of calls this is not asked: a pack that is full of them is not much longer. */
-	if (delta >= BIT(KTRACE_DELTA_BITS) || now > pack->until)
+	/* No later than there is room for. */
+	if (now > pack->until)
 		return KTRACE_PACK_OTHER;
 	place = pack->place;
 	/* If it should not be written after all, this pack is not added to any more. */

@@ -104,7 +104,7 @@ impl Local {
 
     /// All words that it takes; `None` if the pack has no room for them, or they cannot say it.
     pub(super) fn draft(&self, context: Context, now: u64, item: &Item) -> Option<Draft> {
-        if now > self.until {
+        if !self.lasts(now) {
             return None;
         }
         let mut draft = Draft::new();
@@ -163,7 +163,7 @@ impl Local {
         let (Item::Leaf(call) | Item::Begin(call) | Item::Return(call)) = item else {
             return None;
         };
-        if context.packed != self.packed || context.pid != self.pid || now > self.until {
+        if context.packed != self.packed || context.pid != self.pid || !self.lasts(now) {
             return None;
         }
         let func = word::FUNC.near(text().base, call.func)?;

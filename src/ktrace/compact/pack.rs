@@ -85,6 +85,7 @@ use super::{
         Call,
         Item,
         Text,
+        DELTA_BITS,
         MAX_WORDS,
         SITE_SHIFT, //
     },
@@ -162,8 +163,9 @@ const MIN_WORDS: usize = 8;
 const LONG_NS: u64 = 2000;
 
 /// How long a pack may last where the trace clock is one that is set right all the while, in counts: 6 ms at 3 GHz,
-/// in which 50 ppm come to 0.3 us; 0.7 s at 25 MHz, and 34 us.
-const UNEVEN_COUNTS: u64 = 1 << 24;
+/// in which 50 ppm come to 0.3 us; 0.7 s at 25 MHz, and 34 us. And how late a function may be that takes the shortest
+/// way, which half a word has room for.
+const SPAN: u64 = (1 << DELTA_BITS) - 1;
 
 /// By which a pointer from one page of a ring buffer to the next says what that is (`RB_FLAG_MASK`).
 const RING_FLAGS: usize = 3;
@@ -205,8 +207,8 @@ pub(super) struct Local {
     pub(super) busy: usize,
     /// The time of the last item, as the counter told it.
     pub(super) time: u64,
-    /// Until when, as the counter tells it, there may be items: beyond that, it may have gone by another pace than the
-    /// trace clock for too long.
+    /// Until when, as the counter tells it, a function may take the shortest way: no more than [`SPAN`] after the last item
+    /// that took another, if the trace clock keeps pace with the counter, or else after the pack began.
     pub(super) until: u64,
     /// The context of the last item, as it is ([`ktrace_raw_context`]).
     pub(super) preempt: u64,
@@ -254,6 +256,8 @@ pub(super) struct Local {
     pub(super) lost: u32,
     /// What the pack's times are of: [`Clock::mult`].
     pub(super) mult: u32,
+    /// Whether the trace clock keeps pace with the counter, as far as that is known: not 0.
+    pub(super) is_even: u32,
     pub(super) known: [Known; KNOWN],
 }
 
@@ -384,6 +388,21 @@ impl Local {
         }
     }
 
+    /// Whether an item that happens now may stand in this pack.
+    #[inline]
+    pub(super) fn lasts(&self, now: u64) -> bool {
+        self.is_even != 0 || now <= self.until
+    }
+
+    /// Notes when an item was, which did not take the shortest way.
+    #[inline]
+    fn went_on(&mut self, now: u64) {
+        self.time = now;
+        if self.is_even != 0 {
+            self.until = now.saturating_add(SPAN);
+        }
+    }
+
     /// Notes the context that an item has.
     fn remember(&mut self, context: Context) {
         self.packed = context.packed;
@@ -414,7 +433,7 @@ impl Local {
                 match unsafe { self.add(at.tr, used, &[word]) } {
                     Fate::Added => {
                         self.advance(item, used.wrapping_add(1), 0);
-                        self.time = now;
+                        self.went_on(now);
                         return Outcome::Packed;
                     }
                     Fate::Doubtful => {
@@ -456,7 +475,7 @@ impl Local {
         }
         self.learn(&draft);
         self.advance(item, first.wrapping_add(draft.nr), draft.half);
-        self.time = now;
+        self.went_on(now);
         self.remember(at.context);
         match fate {
             Fate::Doubtful => self.write_again(at, item),
@@ -593,10 +612,8 @@ impl Local {
         if at.clock.ns(self.time.wrapping_sub(now)) > LONG_NS {
             self.time = at.clock.at(at.tr, self.stamp);
         }
-        self.until = self.time.saturating_add(match pace {
-            Pace::Even => u64::MAX,
-            _ => UNEVEN_COUNTS,
-        });
+        self.until = self.time.saturating_add(SPAN);
+        self.is_even = u32::from(pace == Pace::Even);
         drop(record);
         self.learn(&draft);
         self.items = 0;

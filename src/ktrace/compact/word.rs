@@ -82,7 +82,8 @@ const CONTEXT: u64 = 2 << SUBKIND;
 const LONG: u64 = 3 << SUBKIND;
 const TOP: u64 = 0b1111 << SUBKIND;
 
-const DELTA_BITS: u32 = 24;
+/// Room for how much later a function is than the item before, in half a word.
+pub const DELTA_BITS: u32 = 24;
 const SHORT_BITS: u32 = 30;
 /// Of a word with two halves: the second is there.
 const SECOND: u64 = 1 << 31;
