@@ -65,12 +65,21 @@ pub(crate) struct Reading {
     hidden: Option<i32>,
     /// The functions whose beginning was shown, by their depth.
     open: [usize; MAX_DEPTH],
-    /// The task of the last record that was of a call, and its time, in units of the trace clock.
-    last_call: Option<(i32, u64)>,
+    /// The task of the last record that was of a call.
+    last_call: Option<(i32, Told)>,
     /// Where the time of the next return went.
     times: Option<Times>,
     /// A beginning that was taken out of the buffer but did not fit.
     pending: Option<Pending>,
+}
+
+/// What was told of a call last.
+#[derive(Clone, Copy)]
+enum Told {
+    /// When it began, in units of the trace clock.
+    Began(u64),
+    /// When it returned, as [`GraphReturn`] has it.
+    Returned(u64),
 }
 
 /// See [`Reading::pending`].
@@ -255,7 +264,8 @@ impl Page<'_, '_> {
             return Printed::Done;
         }
         self.earlier = Some((pending.header, pending.time));
-        self.reading.last_call = Some((pending.header.pid(), pending.time));
+        let began = pending.time.wrapping_sub(entry.late_ns);
+        self.reading.last_call = Some((pending.header.pid(), Told::Began(began)));
         self.ago_ns = entry.late_ns;
         self.prologue(Some((entry.call.func, true)));
         if let Kind::GraphReturn(ret) = self.line.kind() {
@@ -277,7 +287,8 @@ impl Page<'_, '_> {
         self.prologue(Some((entry.call.func, true)));
         // Before it may be gone.
         let (header, time) = (self.line.header(), self.line.time());
-        self.reading.last_call = Some((header.pid(), time));
+        let began = time.wrapping_sub(entry.late_ns);
+        self.reading.last_call = Some((header.pid(), Told::Began(began)));
         let mut times = None;
         let next = self.line.next(&entry.call, |record| {
             let read = events::funcgraph_times::read(record);
@@ -318,6 +329,8 @@ impl Page<'_, '_> {
 
     /// A call with its return, where the return follows at once.
     fn leaf(&mut self, entry: &Entry, ret: &GraphReturn, times: Option<&Times>) {
+        let told = Told::Returned(ret.rettime_ns);
+        self.reading.last_call = Some((self.header().pid(), told));
         self.reading.depth = entry.call.depth.wrapping_sub(1);
         self.reading.set_open(&entry.call, false);
         self.duration(ret);
@@ -348,18 +361,24 @@ impl Page<'_, '_> {
     }
 
     /// Whether a return closes a call that was shown. Ours say so, but function_graph's do not: each of those closes one, and is
-    /// of a call that began before the last record of its task, while one of ours which says nothing began after that.
+    /// of a call that began before what was last told of its task, while one of ours which says nothing began after that.
     fn closes(&mut self, ret: &GraphReturn) -> bool {
-        let (pid, time) = (self.line.pid(), self.line.time());
-        let last = self.reading.last_call.replace((pid, time));
+        let pid = self.line.pid();
+        let told = Told::Returned(ret.rettime_ns);
+        let last = self.reading.last_call.replace((pid, told));
         if ret.closes {
             return true;
         }
-        let began = time.wrapping_sub(ret.rettime_ns.wrapping_sub(ret.calltime_ns));
-        self.known
-            && self.line.is_time_in_ns()
-            && self.reading.is_open(&ret.call)
-            && last.is_some_and(|(last_pid, last_time)| last_pid == pid && last_time > began)
+        let is_within = match last {
+            Some((last_pid, _)) if last_pid != pid => false,
+            Some((_, Told::Returned(at_ns))) => at_ns > ret.calltime_ns,
+            Some((_, Told::Began(at))) => {
+                let took_ns = ret.rettime_ns.wrapping_sub(ret.calltime_ns);
+                self.line.is_time_in_ns() && at > self.line.time().wrapping_sub(took_ns)
+            }
+            None => false,
+        };
+        is_within && self.known && self.reading.is_open(&ret.call)
     }
 
     fn ret(&mut self, ret: &GraphReturn) -> Printed {
