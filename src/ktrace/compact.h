@@ -25,7 +25,6 @@
 #include "members.h"
 
 #define KTRACE_KNOWN_BITS 6
-#define KTRACE_DELTA_BITS 24
 
 /* A word that is about a call; word.rs says what stands where. */
 #define KTRACE_LEAF (1UL << 62)

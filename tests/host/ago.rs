@@ -16,7 +16,7 @@ fn is_exact_below_two_seconds() {
 }
 
 #[test]
-fn is_right_to_a_millionth_for_weeks() {
+fn is_right_to_four_millionths_for_weeks() {
     let mut ns = 2 * SECOND;
     while ns < 52 * DAY {
         for ns in [ns - 1, ns, ns + 1] {
