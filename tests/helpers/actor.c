@@ -14,6 +14,7 @@
  *	name TEXT	rename this thread
  *	rename TID TEXT	rename another thread of this process
  *	cpu N		run on this CPU only
+ *	write FILE TEXT	write this into a file
  *	fork NAME [ID]	make a process, which takes commands as NAME; answered with its id,
  *			which is ID if told
  *	thread NAME	the same for a thread
@@ -302,6 +303,16 @@ static int obey(struct actor *self, char *line, unsigned long spun)
 		CPU_SET(atoi(argument), &set);
 		if (sched_setaffinity(0, sizeof(set), &set))
 			die("sched_setaffinity");
+		answer(self, "ok\n");
+	} else if (!strcmp(word, "write")) {
+		int start, fd;
+
+		if (sscanf(line, "%*s %*s %n", &start) < 0)
+			die(line);
+		fd = open(argument, O_WRONLY | O_CLOEXEC);
+		if (fd < 0 || write(fd, line + start, strlen(line + start)) < 0)
+			die(argument);
+		close(fd);
 		answer(self, "ok\n");
 	} else if (!strcmp(word, "fork")) {
 		answer(self, "%d\n", new_process(argument, atoi(more)));
