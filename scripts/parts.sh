@@ -32,10 +32,24 @@ count() {
 	passed=$((passed + part_passed)) failed=$((failed + part_failed))
 	skipped=$((skipped + part_skipped))
 	[ -n "$part_counts" ] || echo "no closing line: $part_name" >>"$part_out.failures"
+	failures <"$part_out" >>"$part_out.failures"
+}
+
+# failures: those in an output; of each its first lines, with the reason, and its last ones, with what was seen.
+failures() {
 	awk '
-		/^(not ok|guest status|the kernel complained|[0-9]+ result\(s\) missing)/ { lines = 20 }
-		/^(ok|KTAP version) / || / passed, [0-9]+ failed, / { lines = 0 }
-		lines-- > 0' "$part_out" >>"$part_out.failures"
+		function tell() {
+			for (i = n > 15 ? n - 14 : 1; i <= n; i++)
+				print last[i]
+			n = 0
+		}
+		/^(ok|KTAP version|not ok|guest status) |^the kernel complained/ || / passed, [0-9]+ failed, / ||
+			/^[0-9]+ result\(s\) missing/ { tell(); lines = 0 }
+		/^(not ok|guest status|the kernel complained|[0-9]+ result\(s\) missing)/ { lines = 1; first = 5 }
+		!lines { next }
+		first-- > 0 { print; next }
+		{ last[++n] = $0 }
+		END { tell() }'
 }
 
 # part COMMAND...: one part, and how long it took.
