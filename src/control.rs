@@ -383,7 +383,7 @@ impl ControlFile for Control {
     /// Room for the largest list that is taken, and some more.
     const MAX_WRITE: usize = 256 * 1024;
 
-    fn open(handle: usize, mode: OpenMode) -> Result<KBox<Self>> {
+    fn open(handle: usize, mode: OpenMode) -> Result<Self> {
         let serial = handle / FILES.len();
         let about = FILES.get(handle % FILES.len()).ok_or(ENODEV)?;
         let (resolved, id, errors) = {
@@ -397,7 +397,7 @@ impl ControlFile for Control {
             Kind::List(name) if mode.write => Some(Input::new(name)),
             _ => None,
         };
-        let this = Self {
+        Ok(Self {
             about,
             serial,
             tr,
@@ -407,8 +407,7 @@ impl ControlFile for Control {
             untouched: true,
             flushed: false,
             written: 0,
-        };
-        Ok(KBox::new(this, GFP_KERNEL)?)
+        })
     }
 
     fn show(&self, out: &SeqFile) -> Result {

@@ -9,6 +9,13 @@
 //! An open file holds the module (`owner`), so the module cannot go while one is open. A file that
 //! is being opened while the module goes is the hard case, since tracefs itself has no protection
 //! from it: [`FileOps::drop`] says how it is dealt with.
+//!
+//! # Locking
+//!
+//! An open file has a lock of its own. Whoever executes a program while he has a file open that is closed by that calls
+//! `flush()` with `exec_update_lock` held (`do_close_on_exec()`), which files of /proc take with the lock of their `seq_file`
+//! held (`proc_pid_wchan()`): those locks of all files are one to lockdep, and so must not be taken there. The order is: lock
+//! of a `seq_file`, `exec_update_lock`, that of an open file, and whatever what it does takes.
 
 use core::{
     ffi::CStr,
@@ -21,8 +28,11 @@ use kernel::{
     bindings,
     error::from_result,
     fs::file::flags,
+    new_mutex,
     prelude::*,
     seq_file::SeqFile,
+    sync::Mutex,
+    types::ForeignOwnable,
     uaccess::{
         UserPtr,
         UserSlice, //
@@ -189,9 +199,9 @@ pub struct OpenMode {
 }
 
 /// A control file, opened.
-pub trait ControlFile: Send + Sized + 'static {
+pub trait ControlFile: Send + Sized + Unpin + 'static {
     /// Opens the file that was made with `handle`; not before [`live::set`]. Task context.
-    fn open(handle: usize, mode: OpenMode) -> Result<KBox<Self>>;
+    fn open(handle: usize, mode: OpenMode) -> Result<Self>;
 
     /// Prints what the file says. May be called again for the same read, with more room.
     fn show(&self, out: &SeqFile) -> Result;
@@ -340,17 +350,19 @@ impl Drop for Dir {
     }
 }
 
+/// What an open file's `seq_file` refers to.
+type Opened<T> = Pin<KBox<Mutex<T>>>;
+
 /// The opened file that `file` stands for.
 ///
 /// # Safety
 ///
-/// `file` must have been opened by `open::<T>()`, and not been released.
-unsafe fn opened<T: ControlFile>(file: *mut bindings::file) -> *mut T {
-    // SAFETY: `single_open()` put a `seq_file` there, and `open()` our pointer into that.
+/// `file` must have been opened by `open::<T>()`, and not be released while this is used.
+unsafe fn opened<'a, T: ControlFile>(file: *mut bindings::file) -> &'a Mutex<T> {
+    // SAFETY: `single_open()` put a `seq_file` there, and `open()` what it opened into that.
     unsafe {
-        (*(*file).private_data.cast::<bindings::seq_file>())
-            .private
-            .cast()
+        let seq: *mut bindings::seq_file = (*file).private_data.cast();
+        Opened::<T>::borrow((*seq).private).get_ref()
     }
 }
 
@@ -372,12 +384,16 @@ unsafe extern "C" fn open<T: ControlFile>(
             write: how & flags::O_ACCMODE != flags::O_RDONLY,
             truncate: how & flags::O_TRUNC != 0,
         };
-        let opened = KBox::into_raw(T::open(handle, mode)?);
+        let opened: Opened<T> = KBox::pin_init(
+            new_mutex!(T::open(handle, mode)?, "ControlFile::lock"),
+            GFP_KERNEL,
+        )?;
+        let opened = opened.into_foreign();
         // SAFETY: A file that is being opened, and a function of the right type.
-        let ret = unsafe { bindings::single_open(file, Some(show::<T>), opened.cast()) };
+        let ret = unsafe { bindings::single_open(file, Some(show::<T>), opened) };
         if ret < 0 {
-            // SAFETY: From `into_raw()` just above; a failed `single_open()` has not kept it.
-            drop(unsafe { KBox::from_raw(opened) });
+            // SAFETY: From `into_foreign()` just above; a failed `single_open()` has not kept it.
+            drop(unsafe { Opened::<T>::from_foreign(opened) });
         }
         Ok(ret)
     })
@@ -388,36 +404,12 @@ unsafe extern "C" fn open<T: ControlFile>(
 /// For `seq_read()`: the `seq_file` that `open()` set up.
 unsafe extern "C" fn show<T: ControlFile>(seq: *mut bindings::seq_file, _: *mut c_void) -> c_int {
     from_result(|| {
-        // SAFETY: `open()` put it there, and it lives until `release()`. Reads are serialised with
-        // each other by the seq_file's lock; `write()` takes that lock as well.
-        let this = unsafe { &*(*seq).private.cast::<T>() };
+        // SAFETY: `open()` put it there, and it lives until `release()`.
+        let this = unsafe { Opened::<T>::borrow((*seq).private) };
         // SAFETY: A live seq_file, while this function runs.
-        this.show(unsafe { SeqFile::from_raw(seq) })?;
+        this.lock().show(unsafe { SeqFile::from_raw(seq) })?;
         Ok(0)
     })
-}
-
-/// Holds the lock of an open file's `seq_file`, which guards the opened file as well.
-struct SeqLock(*mut bindings::seq_file);
-
-impl SeqLock {
-    /// # Safety
-    ///
-    /// As for [`opened`].
-    unsafe fn new(file: *mut bindings::file) -> Self {
-        // SAFETY: By the precondition.
-        let seq = unsafe { (*file).private_data.cast::<bindings::seq_file>() };
-        // SAFETY: A live seq_file, in task context.
-        unsafe { bindings::mutex_lock(&mut (*seq).lock) };
-        Self(seq)
-    }
-}
-
-impl Drop for SeqLock {
-    fn drop(&mut self) {
-        // SAFETY: Taken by `new()`, and the file is still open.
-        unsafe { bindings::mutex_unlock(&mut (*self.0).lock) }
-    }
 }
 
 /// # Safety
@@ -439,9 +431,7 @@ unsafe extern "C" fn write<T: ControlFile>(
             false => Ok(()),
         };
         // SAFETY: The VFS calls this for a file that `open()` opened.
-        let _lock = unsafe { SeqLock::new(file) };
-        // SAFETY: As above, and the lock keeps others from it.
-        let this = unsafe { &mut *opened::<T>(file) };
+        let mut this = unsafe { opened::<T>(file) }.lock();
         if count > T::MAX_WRITE {
             return Err(this.too_long());
         }
@@ -462,9 +452,7 @@ unsafe extern "C" fn flush<T: ControlFile>(
 ) -> c_int {
     from_result(|| {
         // SAFETY: The VFS calls this for a file that `open()` opened.
-        let _lock = unsafe { SeqLock::new(file) };
-        // SAFETY: As above, and the lock keeps others from it.
-        unsafe { &mut *opened::<T>(file) }.flush()?;
+        unsafe { opened::<T>(file) }.lock().flush()?;
         Ok(0)
     })
 }
@@ -477,10 +465,14 @@ unsafe extern "C" fn release<T: ControlFile>(
     inode: *mut bindings::inode,
     file: *mut bindings::file,
 ) -> c_int {
-    // SAFETY: The last use of a file that `open()` opened, which made the pointer by `into_raw()`.
-    let mut this = unsafe { KBox::from_raw(opened::<T>(file)) };
-    this.closed();
-    drop(this);
+    // SAFETY: `single_open()` put a `seq_file` there, and `open()` into that what it made by `into_foreign()`; this is the
+    // last use of the file.
+    let opened = unsafe {
+        let seq: *mut bindings::seq_file = (*file).private_data.cast();
+        Opened::<T>::from_foreign((*seq).private)
+    };
+    opened.lock().closed();
+    drop(opened);
     // SAFETY: Opened by `single_open()`.
     unsafe { bindings::single_release(inode, file) }
 }

@@ -15,6 +15,7 @@
  *	rename TID TEXT	rename another thread of this process
  *	cpu N		run on this CPU only
  *	write FILE TEXT	write this into a file
+ *	keep FILE TEXT	the same, but leave it open: it is closed if this executes a program
  *	fork NAME [ID]	make a process, which takes commands as NAME; answered with its id,
  *			which is ID if told
  *	thread NAME	the same for a thread
@@ -304,7 +305,7 @@ static int obey(struct actor *self, char *line, unsigned long spun)
 		if (sched_setaffinity(0, sizeof(set), &set))
 			die("sched_setaffinity");
 		answer(self, "ok\n");
-	} else if (!strcmp(word, "write")) {
+	} else if (!strcmp(word, "write") || !strcmp(word, "keep")) {
 		int start, fd;
 
 		if (sscanf(line, "%*s %*s %n", &start) < 0)
@@ -312,7 +313,8 @@ static int obey(struct actor *self, char *line, unsigned long spun)
 		fd = open(argument, O_WRONLY | O_CLOEXEC);
 		if (fd < 0 || write(fd, line + start, strlen(line + start)) < 0)
 			die(argument);
-		close(fd);
+		if (strcmp(word, "keep"))
+			close(fd);
 		answer(self, "ok\n");
 	} else if (!strcmp(word, "fork")) {
 		answer(self, "%d\n", new_process(argument, atoi(more)));

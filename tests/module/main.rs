@@ -112,8 +112,8 @@ struct Fire;
 impl ControlFile for Fire {
     const MAX_WRITE: usize = 64;
 
-    fn open(_: usize, _: OpenMode) -> Result<KBox<Self>> {
-        Ok(KBox::new(Self, GFP_KERNEL)?)
+    fn open(_: usize, _: OpenMode) -> Result<Self> {
+        Ok(Self)
     }
 
     fn show(&self, out: &SeqFile) -> Result {
