@@ -76,8 +76,8 @@ pub(crate) struct Reading {
 /// What was told of a call last.
 #[derive(Clone, Copy)]
 enum Told {
-    /// When it began, in units of the trace clock.
-    Began(u64),
+    /// That it began, and when, in units of the trace clock.
+    Began(GraphEntry, u64),
     /// When it returned, as [`GraphReturn`] has it.
     Returned(u64),
 }
@@ -129,6 +129,13 @@ impl Reading {
             .is_none_or(|func| *func == call.func)
     }
 
+    /// What was told last of that task, if it is what this CPU was told last.
+    fn told_of(&self, pid: i32) -> Option<Told> {
+        self.last_call
+            .filter(|(last, _)| *last == pid)
+            .map(|(_, told)| told)
+    }
+
     /// Whether a beginning is left out, being that of an interrupt or within one.
     fn hides_entry(&mut self, options: u32, call: &GraphEntry) -> bool {
         if options & option::IRQS != 0 {
@@ -156,41 +163,67 @@ impl Reading {
     }
 }
 
-/// Prints a record.
-pub(crate) fn print(line: &mut Line<'_>, reading: Option<&mut Reading>) -> Printed {
+/// Prints a record of that CPU, with what is kept for each of them.
+pub(crate) fn print(line: &mut Line<'_>, readings: Option<&mut [Reading]>, cpu: usize) -> Printed {
     let options = line.options();
     // Records of calls may be left from when the option was on, as may be what was taken from the buffer for one: they
     // look no different then.
-    let waits = reading
-        .as_ref()
-        .is_some_and(|reading| reading.pending.is_some());
+    let kept = readings.as_deref().and_then(|readings| readings.get(cpu));
+    let waits = kept.is_some_and(|reading| reading.pending.is_some());
     if options & option::GRAPH == 0 && !waits && !is_of_call(line) {
         return Printed::Unhandled;
     }
-    let mut nothing = Reading::default();
-    let known = reading.is_some();
-    let reading = reading.unwrap_or(&mut nothing);
-    let mut next = *reading;
+    let known = kept.is_some();
+    let mut next = kept.copied().unwrap_or_default();
+    let last_pid = next.last_call.map(|(pid, _)| pid);
     let mut page = Page {
         line,
         options,
         reading: &mut next,
+        readings: readings.as_deref().unwrap_or(&[]),
         known,
         ago_ns: 0,
         earlier: None,
     };
-    let printed = page.print();
+    let mut printed = page.print();
+    let is_whole = page.line.seq().is_whole();
+    let readings = readings.unwrap_or(&mut []);
+    let reading = readings.get_mut(cpu);
     match printed {
         Printed::Unhandled => {}
-        _ if page.line.seq().is_whole() => *reading = next,
+        _ if is_whole => {
+            if let Some(reading) = reading {
+                *reading = next;
+                forget_elsewhere(readings, cpu, last_pid);
+            }
+        }
         // What was taken out of the buffer has to be kept nevertheless.
         Printed::Kept | Printed::Done if next.pending.is_some() => {
-            reading.pending = next.pending;
-            return Printed::Partial;
+            if let Some(reading) = reading {
+                reading.pending = next.pending;
+            }
+            printed = Printed::Partial;
         }
-        _ => return Printed::Partial,
+        _ => printed = Printed::Partial,
     }
     printed
+}
+
+/// Forgets what other CPUs told last of the task that this one tells of now. It has come from there, if this one told
+/// of another one before (`last_pid`).
+fn forget_elsewhere(readings: &mut [Reading], cpu: usize, last_pid: Option<i32>) {
+    let told = readings.get(cpu).and_then(|reading| reading.last_call);
+    let Some((pid, _)) = told else {
+        return;
+    };
+    if pid == 0 || last_pid == Some(pid) {
+        return;
+    }
+    for (other, reading) in readings.iter_mut().enumerate() {
+        if other != cpu && reading.told_of(pid).is_some() {
+            reading.last_call = None;
+        }
+    }
 }
 
 /// Whether a record is of a call, or tells its times.
@@ -204,6 +237,8 @@ struct Page<'a, 'b> {
     line: &'a mut Line<'b>,
     options: u32,
     reading: &'a mut Reading,
+    /// What was kept for each CPU before that.
+    readings: &'a [Reading],
     /// Whether anything is kept from line to line.
     known: bool,
     /// How long before the record that was which is shown.
@@ -265,7 +300,7 @@ impl Page<'_, '_> {
         }
         self.earlier = Some((pending.header, pending.time));
         let began = pending.time.wrapping_sub(entry.late_ns);
-        self.reading.last_call = Some((pending.header.pid(), Told::Began(began)));
+        self.reading.last_call = Some((pending.header.pid(), Told::Began(entry.call, began)));
         self.ago_ns = entry.late_ns;
         self.prologue(Some((entry.call.func, true)));
         if let Kind::GraphReturn(ret) = self.line.kind() {
@@ -288,7 +323,7 @@ impl Page<'_, '_> {
         // Before it may be gone.
         let (header, time) = (self.line.header(), self.line.time());
         let began = time.wrapping_sub(entry.late_ns);
-        self.reading.last_call = Some((header.pid(), Told::Began(began)));
+        self.reading.last_call = Some((header.pid(), Told::Began(entry.call, began)));
         let mut times = None;
         let next = self.line.next(&entry.call, |record| {
             let read = events::funcgraph_times::read(record);
@@ -360,25 +395,35 @@ impl Page<'_, '_> {
         self.seq().text("\n");
     }
 
-    /// Whether a return closes a call that was shown. Ours say so, but function_graph's do not: each of those closes one, and is
-    /// of a call that began before what was last told of its task, while one of ours which says nothing began after that.
+    /// Whether a return closes a call that was shown. Ours say so, but function_graph's do not: each of those closes one. What
+    /// was last told of its task is the beginning of this call, or of something within it, while one of ours which says
+    /// nothing began after that, and has no beginning of its own. That may have been on another CPU.
     fn closes(&mut self, ret: &GraphReturn) -> bool {
         let pid = self.line.pid();
         let told = Told::Returned(ret.rettime_ns);
-        let last = self.reading.last_call.replace((pid, told));
+        // Each CPU has an idle task of its own, and all have this id.
+        let last = self.reading.told_of(pid).or_else(|| {
+            let elsewhere = |reading: &Reading| reading.told_of(pid);
+            self.readings
+                .iter()
+                .filter(|_| pid != 0)
+                .find_map(elsewhere)
+        });
+        self.reading.last_call = Some((pid, told));
         if ret.closes {
             return true;
         }
         let is_within = match last {
-            Some((last_pid, _)) if last_pid != pid => false,
-            Some((_, Told::Returned(at_ns))) => at_ns > ret.calltime_ns,
-            Some((_, Told::Began(at))) => {
+            Some(Told::Returned(at_ns)) => at_ns > ret.calltime_ns,
+            Some(Told::Began(call, _)) if call == ret.call => true,
+            Some(Told::Began(_, at)) => {
                 let took_ns = ret.rettime_ns.wrapping_sub(ret.calltime_ns);
                 self.line.is_time_in_ns() && at > self.line.time().wrapping_sub(took_ns)
             }
             None => false,
         };
-        is_within && self.known && self.reading.is_open(&ret.call)
+        let is_open = |reading: &Reading| reading.is_open(&ret.call);
+        is_within && self.known && (is_open(self.reading) || self.readings.iter().any(is_open))
     }
 
     fn ret(&mut self, ret: &GraphReturn) -> Printed {

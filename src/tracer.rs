@@ -47,8 +47,8 @@ impl Tracer for Ferrotrace {
         events::funcgraph_pack::kind()
     }
 
-    fn print(line: &mut Line<'_>, reading: Option<&mut Reading>) -> Printed {
-        show::print(line, reading)
+    fn print(line: &mut Line<'_>, readings: Option<&mut [Reading]>, cpu: usize) -> Printed {
+        show::print(line, readings, cpu)
     }
 
     fn head(options: u32) -> Head {

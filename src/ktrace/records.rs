@@ -212,7 +212,7 @@ impl Sink for Direct<'_> {
 }
 
 /// A call in the call graph.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct GraphEntry {
     /// The function.
     pub func: usize,

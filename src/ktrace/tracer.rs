@@ -101,9 +101,9 @@ pub trait Tracer: Send + Sync + 'static {
         0
     }
 
-    /// Prints a record. `reading` is what was kept for its CPU; `None` if there was no memory, and
+    /// Prints a record of that CPU. `readings` is what was kept for each CPU; `None` if there was no memory, and
     /// when the kernel prints the trace as it dies. It is called in any context then.
-    fn print(line: &mut Line<'_>, reading: Option<&mut Self::Reading>) -> Printed;
+    fn print(line: &mut Line<'_>, readings: Option<&mut [Self::Reading]>, cpu: usize) -> Printed;
 
     /// Which head the trace has, given the tracer's options.
     fn head(options: u32) -> Head;
@@ -721,14 +721,14 @@ pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
         Some(readings) => {
             // SAFETY: By the precondition.
             let mut line = unsafe { Line::new(iter, readings.shared.ahead.as_mut()) };
-            let printed = T::print(&mut line, readings.cpus.get_mut(cpu));
+            let printed = T::print(&mut line, Some(&mut readings.cpus), cpu);
             readings.shared.is_earlier = printed == Printed::Earlier;
             printed
         }
         None => {
             // SAFETY: By the precondition.
             let mut line = unsafe { Line::new(iter, None) };
-            T::print(&mut line, None)
+            T::print(&mut line, None, cpu)
         }
     };
     if printed == Printed::Unhandled {

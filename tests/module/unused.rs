@@ -83,7 +83,7 @@ impl Tracer for Nobody {
     const DEFAULT_OPTIONS: u32 = 0;
     type Reading = ();
 
-    fn print(_: &mut Line<'_>, _: Option<&mut ()>) -> Printed {
+    fn print(_: &mut Line<'_>, _: Option<&mut [()]>, _: usize) -> Printed {
         Printed::Unhandled
     }
     fn head(_: u32) -> Head {
