@@ -19,6 +19,6 @@ int ktrace_test_tree(const char *which, unsigned long len, long n);
 
 /* Defined in dead.c, called from Rust. */
 int ktrace_test_watch(pid_t pid);
-int ktrace_test_open_frames(bool freed);
+int ktrace_test_open_frames(bool gone);
 
 #endif

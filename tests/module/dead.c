@@ -2,11 +2,12 @@
 /*
  * What a call graph of ours leaves on the shadow stack of a task that has died, which
  * the next one may be given as it is: looks through that of one process, when it is
- * about to end and when it is freed.
+ * about to end and when it has.
  */
 #include <linux/bitfield.h>
 #include <linux/bits.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 
 #include "../../src/ktrace/fgraph.h"
 #include "../../src/ktrace/shim.h"
@@ -22,6 +23,8 @@
 
 static pid_t watched;
 static int open_frames[2];
+/* Nobody's any more, but for its own calls: it may be told to be free before it has left its CPU. */
+static struct task_struct *released;
 
 static int count_open(const struct task_struct *task)
 {
@@ -50,8 +53,32 @@ static void notrace look_at_exit(void *data, struct task_struct *task, bool grou
 
 static void notrace look_at_free(void *data, struct task_struct *task)
 {
-	if (task->pid == READ_ONCE(watched))
-		WRITE_ONCE(open_frames[1], count_open(task));
+	if (task->pid == READ_ONCE(watched) && !READ_ONCE(released))
+		/* Pairs with look_at_released(): it is held by then. */
+		smp_store_release(&released, get_task_struct(task));
+}
+
+static void forget_released(void)
+{
+	struct task_struct *task = xchg(&released, NULL);
+
+	if (task)
+		put_task_struct(task);
+}
+
+/* Looks at it once it has left its CPU for good, which clears on_cpu last. Files are read and written one at a time. */
+static void look_at_released(void)
+{
+	/* Pairs with look_at_free(). */
+	struct task_struct *task = smp_load_acquire(&released);
+
+	/* Pairs with finish_task(): all that was done to its stack is seen. */
+	if (!task || smp_load_acquire(&task->on_cpu))
+		return;
+	if (!(READ_ONCE(task->__state) & TASK_DEAD))
+		return;
+	WRITE_ONCE(open_frames[1], count_open(task));
+	forget_released();
 }
 
 static struct ktrace_probe probes[] = {
@@ -59,10 +86,12 @@ static struct ktrace_probe probes[] = {
 	{ "sched_process_exit", look_at_exit },
 };
 
-/* How many calls are open on its stack, -1 before that is known: at its end, or when it is freed. */
-int ktrace_test_open_frames(bool freed)
+/* How many calls are open on its stack, -1 before that is known: at its end, or when it has left its CPU for good. */
+int ktrace_test_open_frames(bool gone)
 {
-	return READ_ONCE(open_frames[freed]);
+	if (gone)
+		look_at_released();
+	return READ_ONCE(open_frames[gone]);
 }
 
 /* Watches that process, or none if it is 0; is watched already: another one from now on. */
@@ -73,10 +102,13 @@ int ktrace_test_watch(pid_t pid)
 	WRITE_ONCE(open_frames[0], -1);
 	WRITE_ONCE(open_frames[1], -1);
 	WRITE_ONCE(watched, pid);
+	forget_released();
 	if (attached == !!pid)
 		return 0;
 	if (!pid) {
 		ktrace_detach_probes(probes, ARRAY_SIZE(probes));
+		/* None comes any more. */
+		forget_released();
 		return 0;
 	}
 	if (ktrace_find_probes(probes, ARRAY_SIZE(probes)))

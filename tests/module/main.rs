@@ -71,7 +71,7 @@ extern "C" {
     fn ktrace_test_detach();
     fn ktrace_test_heard() -> c_ulong;
     fn ktrace_test_watch(pid: c_int) -> c_int;
-    fn ktrace_test_open_frames(freed: bool) -> c_int;
+    fn ktrace_test_open_frames(gone: bool) -> c_int;
 }
 
 /// Fires all events. Any context.
@@ -118,11 +118,11 @@ impl ControlFile for Fire {
 
     fn show(&self, out: &SeqFile) -> Result {
         // SAFETY: Each reads a number.
-        let (heard, at_end, freed) = unsafe {
+        let (heard, at_end, gone) = unsafe {
             let at_end = ktrace_test_open_frames(false);
             (ktrace_test_heard(), at_end, ktrace_test_open_frames(true))
         };
-        seq_print!(out, "heard {heard}\nopen {at_end} {freed}\n");
+        seq_print!(out, "heard {heard}\nopen {at_end} {gone}\n");
         Ok(())
     }
 
