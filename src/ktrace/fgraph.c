@@ -11,6 +11,7 @@
 #include <linux/list.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/trace_events.h>
@@ -385,6 +386,11 @@ size_t ktrace_graph_size(void)
 {
 	static_assert(sizeof(struct ktrace_frame) == 32);
 	return sizeof(struct ktrace_graph);
+}
+
+u32 ktrace_graph_random(void)
+{
+	return get_random_u32();
 }
 
 void ktrace_graph_init(struct ktrace_graph *graph)

@@ -94,6 +94,7 @@ void ktrace_graph_full(struct ktrace_graph *graph);
 
 /* Defined in fgraph.c, called from Rust. */
 size_t ktrace_graph_size(void);
+u32 ktrace_graph_random(void);
 void ktrace_graph_init(struct ktrace_graph *graph);
 bool ktrace_graph_is_listed(struct ktrace_graph *graph);
 void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *word);

@@ -52,6 +52,7 @@ use crate::ktrace::{
 extern "C" {
     fn ktrace_graph_init(graph: *mut Shared);
     fn ktrace_graph_is_listed(graph: *mut Shared) -> bool;
+    fn ktrace_graph_random() -> u32;
     fn ktrace_graph_size() -> usize;
     fn ktrace_graph_synchronize();
     fn ktrace_preempt_disable();
@@ -93,8 +94,20 @@ impl<G> Inner<G> {
     }
 }
 
-/// What the tags of hooks are counted by.
-static NEXT_TAG: Atomic<u32> = Atomic::new(1);
+/// What the tags of hooks are counted by; 0: from anywhere. On the shadow stacks of tasks there is still what the
+/// hooks of a module have left that was loaded before this one, and whose tags were counted as well.
+static NEXT_TAG: Atomic<u32> = Atomic::new(0);
+
+/// The tag of another hook. May be called by several at a time.
+fn next_tag() -> u32 {
+    if NEXT_TAG.load(Relaxed) == 0 {
+        // SAFETY: May be called in any context.
+        let first = unsafe { ktrace_graph_random() };
+        // Who comes later takes what another one has set.
+        let _ = NEXT_TAG.cmpxchg(0, first, Relaxed);
+    }
+    TAG_OPEN | NEXT_TAG.fetch_add(1, Relaxed) & (TAG_OPEN - 1)
+}
 
 /// A registered hook.
 ///
@@ -153,7 +166,7 @@ impl<G: Bound> Hook<G> {
         if unsafe { ktrace_graph_size() } != size_of::<Shared>() {
             return Err(EINVAL);
         }
-        let tag = TAG_OPEN | NEXT_TAG.fetch_add(1, Relaxed) & (TAG_OPEN - 1);
+        let tag = next_tag();
         // What the usual calls are told by is part of `state`, which stays as long as this does.
         let shared = Shared::new(
             state.usual(tag),
