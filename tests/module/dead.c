@@ -8,6 +8,8 @@
 #include <linux/bits.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
 
 #include "../../src/ktrace/fgraph.h"
 #include "../../src/ktrace/shim.h"
@@ -23,32 +25,66 @@
 
 static pid_t watched;
 static int open_frames[2];
+/* Written by the watched task as it exits, read when it is gone. */
+static u8 hook_tag[sizeof_field(struct ktrace_frame, tag)];
 /* Nobody's any more, but for its own calls: it may be told to be free before it has left its CPU. */
 static struct task_struct *released;
 
+/* The frame that ends before that word of the stack, if it is one whose call is open. */
+static const struct ktrace_frame *open_frame(const unsigned long *stack, size_t at)
+{
+	const struct ktrace_frame *frame = (void *)&stack[at - FRAME_WORDS];
+
+	if (FIELD_GET(TYPE, stack[at]) != TYPE_DATA ||
+	    FIELD_GET(WORDS, stack[at]) != FRAME_WORDS - 1 || stack[at] >= BIT(24))
+		return NULL;
+	return frame->is_open ? frame : NULL;
+}
+
+/*
+ * How many there are with the tag of the hook, which no other hook has: what hooks that are no more
+ * have left there, or on the stack of another task that had this memory, says nothing.
+ */
 static int count_open(const struct task_struct *task)
 {
 	const unsigned long *stack = (void *)task->ret_stack;
+	const struct ktrace_frame *frame;
 	int count = 0;
 	size_t at;
 
 	if (!stack)
 		return -1;
 	for (at = FRAME_WORDS; at < STACK_WORDS; at++) {
-		const struct ktrace_frame *frame = (void *)&stack[at - FRAME_WORDS];
-
-		if (FIELD_GET(TYPE, stack[at]) == TYPE_DATA &&
-		    FIELD_GET(WORDS, stack[at]) == FRAME_WORDS - 1 &&
-		    stack[at] < BIT(24) && frame->is_open)
+		frame = open_frame(stack, at);
+		if (frame && !memcmp(frame->tag, hook_tag, sizeof(hook_tag)))
 			count++;
 	}
 	return count;
 }
 
+/* Whose hook it is: that of the task's outermost call, which is open still. */
+static void learn_tag(const struct task_struct *task)
+{
+	const unsigned long *stack = (void *)task->ret_stack;
+	const struct ktrace_frame *frame;
+	size_t at;
+
+	memset(hook_tag, 0, sizeof(hook_tag));
+	for (at = FRAME_WORDS; stack && at < task->curr_ret_stack; at++) {
+		frame = open_frame(stack, at);
+		if (frame) {
+			memcpy(hook_tag, frame->tag, sizeof(hook_tag));
+			return;
+		}
+	}
+}
+
 static void notrace look_at_exit(void *data, struct task_struct *task, bool group_dead)
 {
-	if (task->pid == READ_ONCE(watched))
-		WRITE_ONCE(open_frames[0], count_open(task));
+	if (task->pid != READ_ONCE(watched))
+		return;
+	learn_tag(task);
+	WRITE_ONCE(open_frames[0], count_open(task));
 }
 
 static void notrace look_at_free(void *data, struct task_struct *task)
