@@ -408,14 +408,15 @@ impl Accounts {
     /// A task has got a verdict, and may be followed from now on that was not before.
     /// [`SchedHooks::changes`] has said so.
     fn judged(&self, task: Task<'_>) {
-        if sched::follows_everyone() {
-            return;
-        }
         if let Some(account) = self.known(task) {
-            // Elsewhere it may leave its CPU before that has heard.
-            account.current.follow_from(match task.is_current() {
-                true => sched::now_ns(),
-                false => u64::MAX,
+            account.current.follow_from(if sched::follows_everyone() {
+                // As long as all are, which is known already.
+                0
+            } else if task.is_current() {
+                sched::now_ns()
+            } else {
+                // Elsewhere it may leave its CPU before that has heard.
+                u64::MAX
             });
         }
     }
@@ -671,6 +672,9 @@ impl SchedHooks for Accounts {
     }
 
     fn changes(&self, task: Task<'_>) {
+        if sched::follows_everyone() {
+            return;
+        }
         // It may come to be followed before its account is told since when.
         if let Some(account) = self.known(task) {
             account.current.follow_from(u64::MAX);

@@ -81,7 +81,7 @@ pub(crate) struct Current {
     /// The count at the stamp in the lower half; in the upper one, that from which on none of the task's
     /// waits and blocks was missed, even in part.
     counts: Word,
-    /// Since when the task is followed, for reasons of its own, in ns.
+    /// Since when the task is followed, for reasons of its own, in ns; 0 if for none but that everyone is.
     from_ns: Word,
 }
 
