@@ -102,6 +102,8 @@ const EXCLUDED: u32 = 1 << 1;
 /// others, finds it: function_graph would take one of the lowest five bits for its own (`TRACE_GRAPH_NOTRACE`,
 /// kernel/trace/trace.h) and not see the task. So none of these is used.
 mod word {
+    use crate::ktrace::fgraph::SHORT_TAG_BITS;
+
     /// Inside a function of `set_graph_function`, whose depth stands in [`DEPTH`].
     pub(super) const CHOSEN: usize = 1 << 5;
     /// That function was called by a hardware interrupt, which is therefore traced.
@@ -120,9 +122,9 @@ mod word {
     /// The lowest bits of the hook's tag: what another hook has left behind in the word counts for
     /// nothing.
     pub(super) const TAG_SHIFT: u32 = 20;
-    pub(super) const TAG: usize = 0xfff << TAG_SHIFT;
+    pub(super) const TAG: usize = ((1 << SHORT_TAG_BITS) - 1) << TAG_SHIFT;
     /// Above these: how many calls had found the shadow stack full.
-    pub(super) const OVERRUN_SHIFT: u32 = 32;
+    pub(super) const OVERRUN_SHIFT: u32 = TAG_SHIFT + SHORT_TAG_BITS;
     pub(super) const OVERRUN: usize = 0xffff_ffff << OVERRUN_SHIFT;
 }
 

@@ -3,7 +3,7 @@
 //! Tests on the host of what needs no kernel: the policy (`src/filter/`, `src/limits.rs`,
 //! `src/profile/spread.rs`, `src/sched/stamp.rs`, `src/watch/born.rs`), the words of compact records
 //! (`src/ktrace/compact/word.rs`) and who reads them (`tools/traceevent/`), how long ago something was
-//! (`src/ktrace/ago.rs`), and the text of trace events
+//! (`src/ktrace/ago.rs`), what hooks are told by (`src/ktrace/fgraph/tag.rs`), and the text of trace events
 //! and where their fields stand (`src/ktrace/event/`). `run` builds and runs them.
 
 // Not all of what follows is needed here.
@@ -29,6 +29,9 @@ mod borns;
 
 #[path = "../../src/ktrace/ago.rs"]
 mod agos;
+
+#[path = "../../src/ktrace/fgraph/tag.rs"]
+mod tags;
 
 #[allow(dead_code)]
 #[path = "../../src/ktrace/compact/word.rs"]
@@ -96,6 +99,7 @@ mod plugin;
 mod random;
 mod spread;
 mod stamp;
+mod tag;
 mod threshold;
 mod tokens;
 mod verdict;

@@ -32,6 +32,7 @@ use super::{
         TAG_OPEN, //
     },
     open::Open,
+    tag,
     timer::TIMER,
     usual::Shared,
     GraphHook, //
@@ -94,19 +95,19 @@ impl<G> Inner<G> {
     }
 }
 
-/// What the tags of hooks are counted by; 0: from anywhere. On the shadow stacks of tasks there is still what the
-/// hooks of a module have left that was loaded before this one, and whose tags were counted as well.
-static NEXT_TAG: Atomic<u32> = Atomic::new(0);
+/// What hooks are numbered by; 0: from anywhere. On the shadow stacks of tasks there is still what the
+/// hooks of a module have left that was loaded before this one, and whose hooks had numbers as well.
+static NEXT: Atomic<u32> = Atomic::new(0);
 
 /// The tag of another hook. May be called by several at a time.
 fn next_tag() -> u32 {
-    if NEXT_TAG.load(Relaxed) == 0 {
+    if NEXT.load(Relaxed) == 0 {
         // SAFETY: May be called in any context.
         let first = unsafe { ktrace_graph_random() };
         // Who comes later takes what another one has set.
-        let _ = NEXT_TAG.cmpxchg(0, first, Relaxed);
+        let _ = NEXT.cmpxchg(0, first, Relaxed);
     }
-    TAG_OPEN | NEXT_TAG.fetch_add(1, Relaxed) & (TAG_OPEN - 1)
+    TAG_OPEN | tag::of_number(NEXT.fetch_add(1, Relaxed)) & (TAG_OPEN - 1)
 }
 
 /// A registered hook.

@@ -52,6 +52,7 @@ mod frame;
 mod hook;
 mod open;
 mod settings;
+mod tag;
 mod timer;
 mod usual;
 
@@ -86,6 +87,7 @@ pub use settings::{
     max_graph_depth,
     tracing_thresh_ns, //
 };
+pub use tag::SHORT_BITS as SHORT_TAG_BITS;
 pub use timer::{
     clock_ns,
     Both,
