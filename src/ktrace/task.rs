@@ -234,6 +234,14 @@ impl Task<'_> {
         unsafe { addr_of!((*self.0).thread_pid).read_volatile() }.is_null()
     }
 
+    /// When it was made, in ns since the machine was booted; of a thread that has become the leader of its process,
+    /// when the leader before was (`de_thread()`, fs/exec.c).
+    #[inline]
+    pub fn start_time(&self) -> u64 {
+        // SAFETY: As in `pid()`.
+        unsafe { addr_of!((*self.0).start_time).read_volatile() }
+    }
+
     /// A number that no other task has while this one is not freed.
     #[inline]
     pub fn tag(&self) -> u32 {

@@ -45,6 +45,9 @@ const FUNCTIONS: usize = 512;
 /// How many tasks.
 const TASKS: usize = 128;
 
+/// Above this, a task's key is its id.
+const PID_SHIFT: u32 = 32;
+
 /// What is known of a function.
 #[derive(Default)]
 struct Function {
@@ -191,7 +194,7 @@ impl Profile {
     }
 
     fn add_task(&self, task: Task<'_>, add: impl FnOnce(&Times)) {
-        self.tasks().with(task.pid() as u64, |times| {
+        self.tasks().with(key_of(task), |times| {
             times.comm.set(task.comm());
             times.heard_ns.set(fgraph::clock_ns());
             add(times);
@@ -205,6 +208,12 @@ impl Profile {
             self.0.get().clear_values();
         }
     }
+}
+
+/// What a task's times stand under: by ids, and those of tasks that had the same one by when they were made, in units
+/// of some us. Idle tasks have no times.
+fn key_of(task: Task<'_>) -> u64 {
+    (task.pid() as u64) << PID_SHIFT | u64::from((task.start_time() >> 10) as u32)
 }
 
 /// Calls `add` with each profile of a trace array whose filter wants the task. For probes.

@@ -16,7 +16,8 @@ use kernel::{
 use super::{
     by_key::ByKey,
     spread::Merged,
-    Profile, //
+    Profile,
+    PID_SHIFT, //
 };
 
 use crate::ktrace::{
@@ -87,8 +88,8 @@ impl Profile {
 
     fn merged_tasks(&self) -> Result<ByKey<Times>> {
         let mut all: ByKey<Times> = ByKey::new();
-        self.tasks().for_each(|pid, here| {
-            let times = all.value(pid)?;
+        self.tasks().for_each(|key, here| {
+            let times = all.value(key)?;
             if times.heard_ns <= here.heard_ns.get() {
                 times.comm = here.comm.get();
                 times.heard_ns = here.heard_ns.get();
@@ -144,7 +145,8 @@ impl Profile {
         }
         let tasks = self.merged_tasks()?;
         seq_print!(out, "# times        total what {SPREAD}  task\n");
-        for (pid, times) in tasks.iter() {
+        for (key, times) in tasks.iter() {
+            let pid = key >> PID_SHIFT;
             for (what, spread) in [("run ", &times.run), ("wait", &times.wait)] {
                 if spread.count == 0 {
                     continue;
