@@ -345,10 +345,10 @@ impl State {
         self.errors.forget(lock);
         while let Some(array) = self.arrays.first() {
             let tr = lock.find(array.tr).filter(|tr| array.is_of(tr));
-            let tr = tr.filter(|_| array.has_own_records);
+            let tr = tr.filter(|tr| array.has_own_records || tr.has_had_events(lock));
             self.remove(0);
             if let Some(tr) = tr {
-                // The kernel does so for events that can be turned on, but for no others.
+                // The kernel does so for events that can be turned on, and on CPUs that are there, but for no others.
                 tr.forget_records(lock);
             }
         }

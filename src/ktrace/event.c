@@ -7,6 +7,7 @@
  * All of it runs inside tracepoints, so this file is built without ftrace's call
  * at function entry (see Kbuild).
  */
+#include <linux/list.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/preempt.h>
@@ -329,4 +330,24 @@ int ktrace_event_reg(struct trace_event_call *call, enum trace_reg type, void *d
 	default:
 		return trace_event_reg(call, type, data);
 	}
+}
+
+/*
+ * Whether an event of this module was ever on in a trace array, whose events these are.
+ * Under trace_types_lock, with which they come and go.
+ */
+bool ktrace_events_were_on(const struct list_head *files)
+{
+	const struct trace_event_file *file;
+
+	list_for_each_entry(file, files, list) {
+		const struct trace_event_call *call = file->event_call;
+
+		/* Those of probes and the like have something else in place of a module. */
+		if (call->flags & TRACE_EVENT_FL_DYNAMIC || call->module != THIS_MODULE)
+			continue;
+		if (READ_ONCE(file->flags) & EVENT_FILE_FL_WAS_ENABLED)
+			return true;
+	}
+	return false;
 }

@@ -36,6 +36,7 @@ use super::{
 extern "C" {
     fn ktrace_call_tracing_check_open_get_tr(tr: *mut abi::trace_array) -> c_int;
     fn ktrace_call_trace_array_put(tr: *mut abi::trace_array);
+    fn ktrace_events_were_on(files: *const abi::list_head) -> bool;
     fn ring_buffer_entries(buffer: *mut abi::trace_buffer) -> c_ulong;
     fn ring_buffer_overruns(buffer: *mut abi::trace_buffer) -> c_ulong;
     fn ring_buffer_reset(buffer: *mut abi::trace_buffer);
@@ -135,6 +136,13 @@ impl TraceArray {
             // keeps writers, readers and those who would change its size away.
             unsafe { ring_buffer_reset(buffer) };
         }
+    }
+
+    /// Whether an event of this module was ever on there, so that records of it may be in its buffers.
+    pub fn has_had_events(&self, _: &TypesLock) -> bool {
+        // SAFETY: The list of a live trace array, which changes under the lock alone (`event_mutex` is held then as
+        // well, and taken before it: kernel/trace/trace_events.c).
+        unsafe { ktrace_events_were_on(addr_of!((*self.as_ptr()).events)) }
     }
 
     /// Records in the buffer now, and records that were overwritten before they were read.

@@ -18,8 +18,8 @@
 //! The kernel turns a module's events off, takes them out of tracefs and empties the ring buffers
 //! they may be in before it frees the module (`trace_module_remove_events()`); that is after the
 //! module's own exit, so an event may be turned on and off when nothing else of the module is left.
-//! Buffers it empties where such an event was on: for those that are written by hand, and cannot be
-//! turned on, the module does it ([`TraceArray::forget_records`](super::trace_array::TraceArray::forget_records)).
+//! Buffers it empties where such an event was on, but for CPUs that are away; for these, and for events that are
+//! written by hand and cannot be turned on, the module does it ([`TraceArray::forget_records`](super::trace_array::TraceArray::forget_records)).
 //!
 //! # Types
 //!
