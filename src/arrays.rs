@@ -32,18 +32,22 @@ use crate::{
     ktrace::{
         self,
         error_log::ErrorLog,
+        fgraph::When,
         ftrace_ops,
         gate,
         global::Global,
         instances::{
             bind_instances_changed,
+            Changed,
             InstancesChanged, //
         },
+        markers,
         names::Names,
         sched,
         symbols::Resolved,
         task,
         trace_array::{
+            wait_for_events,
             Id,
             TraceArray,
             TypesLock, //
@@ -153,6 +157,10 @@ pub(crate) struct State {
     errors: Arc<ErrorLog>,
     /// Kept, so that to lift a filter takes no memory and cannot fail.
     no_filter: Arc<Filter>,
+    /// While any trace array writes entries only when they are needed.
+    markers: Option<markers::Watch>,
+    /// It is not possible to watch markers: what they would ask for is done for every call.
+    has_no_markers: bool,
 }
 
 impl State {
@@ -177,6 +185,8 @@ impl State {
             tracer,
             errors,
             no_filter,
+            markers: None,
+            has_no_markers: false,
         }
     }
 
@@ -502,6 +512,7 @@ impl State {
         }
         self.close_accounts();
         self.tell_gate();
+        self.see_markers();
         Ok(())
     }
 
@@ -574,7 +585,52 @@ impl State {
             true => ktrace::fgraph::tracing_thresh_ns(),
             false => 0,
         };
-        array.recorder.limits().set_tracing_thresh(thresh_ns);
+        array.recorder.set_tracing_thresh(thresh_ns);
+    }
+
+    /// Copies what `set_graph_function` and `set_graph_notrace` have.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, with the old copies in place.
+    pub(crate) fn see_graph_functions(&self) -> Result {
+        ktrace::fgraph::copy_graph_functions(self.resolved)?;
+        self.arrays.iter().for_each(|array| array.recorder.settle());
+        Ok(())
+    }
+
+    /// Looks which trace arrays have events that are enabled.
+    pub(crate) fn see_events(&mut self, lock: &TypesLock) {
+        for array in &self.arrays {
+            let tr = lock.find(array.tr).filter(|tr| array.is_of(tr));
+            let any = tr.is_some_and(|tr| tr.has_events_on(lock));
+            array.recorder.set_has_events(any || self.has_no_markers);
+        }
+        self.see_markers();
+    }
+
+    /// Watches markers as long as it matters when entries are written. May sleep.
+    pub(crate) fn see_markers(&mut self) {
+        let needs = |array: &Array| {
+            let is_graph = matches!(array.hook, Some(Recording::Graph(_)));
+            is_graph && When::read(array.recorder.when()) == When::IfNeeded
+        };
+        if !self.arrays.iter().any(needs) {
+            self.markers = None;
+        } else if self.markers.is_none() {
+            match markers::Watch::new(self.resolved) {
+                Ok(watch) => self.markers = Some(watch),
+                Err(error) => {
+                    pr_warn!(
+                        "markers cannot be watched ({:?}): entries are written at once\n",
+                        error
+                    );
+                    self.has_no_markers = true;
+                    let all = self.arrays.iter();
+                    all.for_each(|array| array.recorder.set_has_events(true));
+                }
+            }
+        }
     }
 
     /// Stops recording in `tr`.
@@ -588,6 +644,7 @@ impl State {
         self.close_accounts();
         self.drop_idle_slot(at);
         self.tell_gate();
+        self.see_markers();
     }
 
     /// Sets the options of `tr`. Under `trace_types_lock`.
@@ -609,7 +666,9 @@ impl State {
             Some(Recording::Graph(hook)) => hook.pack_with(Graph::packer),
             None => {}
         }
-        if array.hook.is_none() || (before ^ flags) & (option::GRAPH | option::PROFILE) == 0 {
+        let is_recording = array.hook.is_some();
+        self.see_markers();
+        if !is_recording || (before ^ flags) & (option::GRAPH | option::PROFILE) == 0 {
             return Ok(());
         }
         self.stop(tr);
@@ -637,11 +696,25 @@ impl InstancesChanged for Changes {
         let Some(resolved) = STATE.lock().as_ref().map(State::resolved) else {
             return;
         };
+        wait_for_events(resolved);
         let lock = TypesLock::new(resolved);
-        if let Some(state) = STATE.lock().as_mut() {
+        let mut place = STATE.lock();
+        let changed = Changed::take();
+        let Some(state) = place.as_mut() else {
+            return;
+        };
+        if changed.has_instances() {
             if let Err(error) = state.reconcile(&lock) {
                 pr_err!("an instance has no ferrotrace: {:?}\n", error);
             }
+        }
+        if changed.has_functions() {
+            if let Err(error) = state.see_graph_functions() {
+                pr_err!("set_graph_function is as it was before: {:?}\n", error);
+            }
+        }
+        if changed.has_instances() || changed.has_events() {
+            state.see_events(&lock);
         }
     }
 }

@@ -291,17 +291,20 @@ impl Control {
     fn set_thresholds(&mut self, data: &[u8]) -> Result {
         // Under one lock: of two who add to them each adds to what the other has set.
         let set = self.with(|_, array| {
-            let limits = array.recorder().limits();
+            let recorder = array.recorder();
             let mut thresholds = match self.replace {
                 true => Thresholds::default(),
-                false => limits.thresholds(),
+                false => recorder.limits().thresholds(),
             };
             parse_thresholds(data, &mut thresholds)?;
-            limits.set_thresholds(thresholds);
+            recorder.set_thresholds(thresholds);
             Ok(())
         })?;
         set.map_err(|error| self.refuse(data, &error))?;
         self.replace = false;
+        if let Some(state) = STATE.lock().as_mut() {
+            state.see_markers();
+        }
         Ok(())
     }
 

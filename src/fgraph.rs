@@ -4,26 +4,36 @@
 //!
 //! # What is written
 //!
-//! A call that calls nothing that is traced is one record, at its return. A call that does is two:
-//! the one of its beginning is written when its first callee begins, so that it stands before that.
-//! With a threshold, calls that do not reach it are not written, and the beginnings of those that
-//! enclose one which does are written just before it.
+//! A call writes its entry when it begins and its exit when it returns, as function_graph does; no exit is ever
+//! written without its entry. With a threshold, only calls that reach it are written, when they return: first the
+//! entries that are missing, outermost first, those of the callers and its own, then the exit. In the compact form,
+//! one word in a packed record stands for the entry and the exit of a call within which nothing was recorded.
+//! [`When`] says which of these holds.
 //!
 //! What a record of the kernel's kind cannot say of a call that lost the CPU, where its time went,
-//! stands in a record of its own before the return ([`crate::events::funcgraph_times`]).
+//! stands in a record of its own before the exit ([`crate::events::funcgraph_times`]).
+//!
+//! # Filters
+//!
+//! A task that the filter excludes when a call returns writes nothing for it, unless the entry is written: then the exit
+//! closes it ([`Graph::is_still_traced`]).
 //!
 //! # The usual way
 //!
 //! Calls and returns with which nothing is special do not come to [`Graph::called`] and
 //! [`Graph::returned`], but take a shorter way in C ([`Graph::usual`]), which ends in
-//! [`Graph::ended`] and its like. Both ways keep the same frames and leave the same word of the task.
+//! [`Graph::began`], [`Graph::ended`] and their like. Both ways keep the same frames and leave the same word of the
+//! task.
 //!
 //! # Interrupts
 //!
 //! A call of an interrupt sees the calls of the task that it came on top of as its callers, and
-//! those of the task are written for its sake. Whoever is first to set [`WRITTEN`] writes.
+//! those of the task are written for its sake. The first context that sets [`WRITTEN`] writes.
 
-use kernel::sync::Arc;
+use kernel::sync::{
+    atomic::Atomic,
+    Arc, //
+};
 
 use crate::{
     events,
@@ -47,7 +57,8 @@ use crate::{
             Moment,
             Open,
             Return,
-            Usual, //
+            Usual,
+            When, //
         },
         ftrace_ops::MAX_ARGS,
         records::{
@@ -91,10 +102,15 @@ pub(crate) struct CallTimes {
     pub(crate) blocked: Blocked,
 }
 
-/// Of a frame: the record of its beginning is written, or somebody is about to.
+/// Of a frame: the entry is written, or is being written by some context.
 const WRITTEN: u32 = 1 << 0;
 /// The call is of a function of `set_graph_notrace`, and not shown.
 const EXCLUDED: u32 = 1 << 1;
+/// The ring buffer did not take the entry, so the exit is left out, too. Set together with [`WRITTEN`].
+const LOST: u32 = 1 << 2;
+
+/// For hooks that only add up what calls take.
+static NEVER_WRITTEN: Atomic<u32> = Atomic::new(When::IfLong as u32);
 
 /// What the hook's word of a task says.
 ///
@@ -110,7 +126,7 @@ mod word {
     pub(super) const CHOSEN_IRQ: usize = 1 << 6;
     /// Inside a function of `set_graph_notrace`.
     pub(super) const NOTRACE: usize = 1 << 7;
-    /// There may be callers whose beginning is not written.
+    /// There may be open calls whose entries are not written.
     pub(super) const UNWRITTEN: usize = 1 << 8;
     /// The task was seen before, so that its calls which found the shadow stack full are counted.
     pub(super) const SEEN: usize = 1 << 9;
@@ -200,7 +216,22 @@ impl Graph {
         flags & option::IRQS != 0 || *state & word::CHOSEN_IRQ != 0 || !fgraph::in_hardirq()
     }
 
-    /// Writes the beginning of a call.
+    /// When entries are written.
+    #[inline]
+    fn when(&self) -> When {
+        match self.profile {
+            Some(_) => When::IfLong,
+            None => When::read(self.recorder.when()),
+        }
+    }
+
+    /// Whether the current task and its call would be traced if the call began now; it was when it did.
+    fn is_still_traced(&self, open: &Open<'_>, state: usize) -> bool {
+        let chosen = state & word::CHOSEN != 0 || !fgraph::has_graph_functions();
+        chosen && open.is_task_traced()
+    }
+
+    /// Writes the entry of a call. False if the ring buffer did not take it.
     #[inline]
     fn write_entry(
         &self,
@@ -209,72 +240,84 @@ impl Graph {
         entry: GraphEntry,
         words: &[usize],
         late_ns: Option<u64>,
-    ) {
+    ) -> bool {
         if words.is_empty() && self.recorder.flags() & option::COMPACT != 0 {
             let item = Item::Begin(compact::Call {
                 func: entry.func,
                 depth: entry.depth,
                 ns: late_ns.unwrap_or(0),
             });
-            if self.pack(open, context, &item, Count::Entries) {
-                return;
+            if let Some(written) = self.pack(open, context, &item, Count::Entries) {
+                return written;
             }
         }
-        match records::graph_entry(open.tr(), context, entry, words, late_ns) {
-            Ok(()) => self.recorder.add(Count::Entries),
+        let written = records::graph_entry(open.tr(), context, entry, words, late_ns);
+        self.count(open, Count::Entries, written)
+    }
+
+    /// Counts a record, or that it was not written. Returns whether it was.
+    #[inline(always)]
+    fn count(&self, open: &Open<'_>, what: Count, written: Result<(), NotWritten>) -> bool {
+        match written {
+            Ok(()) => self.recorder.add(what),
             Err(NotWritten) => self.recorder.not_written(open.tr()),
         }
+        written.is_ok()
     }
 
-    /// Writes what happened in compact form; false if it cannot be written so.
+    /// Writes what happened in compact form: whether the ring buffer took it. `None` if it cannot be written so.
     #[inline]
-    fn pack(&self, open: &Open<'_>, context: Context, item: &Item, count: Count) -> bool {
+    fn pack(&self, open: &Open<'_>, context: Context, item: &Item, count: Count) -> Option<bool> {
         match self.recorder.pack(open.tr(), context, item) {
-            Outcome::Packed => self.recorder.add(count),
-            Outcome::NotWritten => self.recorder.not_written(open.tr()),
-            Outcome::Other => return false,
+            Outcome::Packed => Some(self.count(open, count, Ok(()))),
+            Outcome::NotWritten => Some(self.count(open, count, Err(NotWritten))),
+            Outcome::Other => None,
         }
-        true
     }
 
-    /// Writes a return in compact form; false if it cannot be written so.
+    /// Writes the return of a call in compact form, by what `item` makes of the call; false if it cannot be written so.
     #[inline(never)]
-    fn pack_return(&self, ret: &Return<'_>, context: Context, total_ns: u64, closes: bool) -> bool {
-        if ret.overrun != 0 || self.recorder.flags() & option::RETVAL != 0 {
+    fn pack_return(
+        &self,
+        ret: &Return<'_>,
+        context: Context,
+        total_ns: u64,
+        item: impl FnOnce(compact::Call) -> Item,
+    ) -> bool {
+        const OTHER: u32 = option::RETVAL;
+        if ret.overrun != 0 || self.recorder.flags() & (option::COMPACT | OTHER) != option::COMPACT
+        {
             return false;
         }
-        let call = compact::Call {
+        let item = item(compact::Call {
             func: ret.func,
             depth: ret.depth(),
             ns: total_ns,
-        };
-        let item = match closes {
-            true => Item::Return(call),
-            false => Item::Leaf(call),
-        };
-        self.pack(ret, context, &item, Count::Returns)
+        });
+        self.pack(ret, context, &item, Count::Returns).is_some()
     }
 
-    /// Writes the beginnings of all callers that have none yet, the outermost first.
+    /// Writes the entries of all open calls that have none yet, the outermost first: those that are at least
+    /// `innermost` levels above the innermost call, which is level 0.
     #[inline(never)]
-    fn write_callers(&self, open: &Open<'_>, context: Context) {
-        let mut up = 0i32;
-        for level in 1..=open.depth() {
+    fn write_open(&self, open: &Open<'_>, context: Context, innermost: i32) {
+        let mut up = innermost.wrapping_sub(1);
+        for level in innermost..=open.depth() {
             match open.caller(level) {
                 Some(caller) if caller.frame.is_set(WRITTEN) => break,
                 Some(caller) if !caller.frame.is_set(EXCLUDED) => up = level,
-                // Or a call that somebody else traces.
+                // Or a call that is traced by another hook alone.
                 _ => {}
             }
         }
-        for level in (1..=up).rev() {
+        for level in (innermost..=up).rev() {
             if let Some(caller) = open.caller(level) {
                 self.write_late(open, context, &caller);
             }
         }
     }
 
-    /// Writes the beginning of a call that has none yet.
+    /// Writes the entry of a call that has none yet.
     fn write_late(&self, open: &Open<'_>, context: Context, caller: &Caller<'_>) {
         if caller.frame.is_set(EXCLUDED) || !caller.frame.set(WRITTEN) {
             return;
@@ -284,25 +327,29 @@ impl Graph {
             func: caller.func,
             depth: caller.depth,
         };
-        self.write_entry(open, context, entry, &[], Some(late_ns));
+        if !self.write_entry(open, context, entry, &[], Some(late_ns)) {
+            caller.frame.set(LOST);
+        }
     }
 
-    /// Writes what has to stand before anything else that happens in a call: its callers, and its own
-    /// beginning, if that is wanted.
+    /// Writes the entry of a call that just begins. False if the ring buffer did not take it.
+    #[inline(always)]
+    fn write_now(&self, call: &Call<'_>) -> bool {
+        let flags = self.recorder.flags();
+        if flags & (option::MORE_AT_CALL | option::COMPACT) != 0 {
+            return self.write_more(&call.again(), flags);
+        }
+        let entry = GraphEntry {
+            func: call.func,
+            depth: call.depth(),
+        };
+        let written = records::graph_entry(call.tr(), call.context(), entry, &[], None);
+        self.count(call, Count::Entries, written)
+    }
+
+    /// The same in compact form, or with what is known only when the call begins.
     #[inline(never)]
-    fn write_at_call(&self, call: &Call<'_>, state: usize, flags: u32) {
-        let context = call.context();
-        if state & word::UNWRITTEN != 0 {
-            self.write_callers(call, context);
-        }
-        if flags & option::AT_CALL != 0 {
-            self.write_now(call, context, flags);
-        }
-    }
-
-    /// Writes the beginning of a call at once, with what is known only now.
-    #[cold]
-    fn write_now(&self, call: &Call<'_>, context: Context, flags: u32) {
+    fn write_more(&self, call: &Call<'_>, flags: u32) -> bool {
         let mut words = [0; MAX_GRAPH_WORDS];
         let mut n = 0;
         if flags & option::ARGS != 0 {
@@ -322,7 +369,7 @@ impl Graph {
             depth: call.depth(),
         };
         let words = words.get(..n).unwrap_or(&[]);
-        self.write_entry(call, context, entry, words, None);
+        self.write_entry(call, call.context(), entry, words, None)
     }
 
     /// How the time of a call divides, and how often it lost the CPU, if it did. The parts are all zero
@@ -376,41 +423,54 @@ impl Graph {
         }
     }
 
-    /// Writes the return of a call, with its callers, if it reaches a threshold, or if its beginning is
-    /// written.
-    #[cold]
-    fn write_long(&self, ret: &Return<'_>, frame: FrameRef<'_>, total: u64) {
-        let (split, switches) = self.divide(ret.task(), frame, total);
-        if frame.is_set(WRITTEN) || self.limits().all_thresholds().reached_by(&split) {
-            self.write_all(ret, frame.is_set(WRITTEN), &split, switches);
-        }
-    }
-
-    /// Writes the return of a call that lost the CPU, or whose callers may not be written.
-    #[cold]
-    fn write_unusual(&self, ret: &Return<'_>, frame: FrameRef<'_>, total: u64) {
-        let (split, switches) = self.divide(ret.task(), frame, total);
-        self.write_all(ret, frame.is_set(WRITTEN), &split, switches);
-    }
-
-    /// Writes a return with where its time went, and before it the callers that are not written.
-    #[cold]
-    fn write_all(&self, ret: &Return<'_>, written: bool, split: &Split, switches: u32) {
+    /// Writes the return of a call whose entry is not written: the entries of its callers, its own, and where its time
+    /// went.
+    fn write_whole(&self, ret: &Return<'_>, split: &Split, switches: u32) {
         let context = ret.context();
-        if !written {
-            self.write_callers(ret, context);
+        self.write_open(ret, context, 1);
+        if switches == 0 {
+            return self.write_leaf(ret, context, split.total);
         }
+        if self.write_entry_of(ret, context, split.total) {
+            self.write_divided(ret, context, split, switches);
+        }
+    }
+
+    /// Writes the entry of a call that returns.
+    fn write_entry_of(&self, ret: &Return<'_>, context: Context, total_ns: u64) -> bool {
+        let entry = GraphEntry {
+            func: ret.func,
+            depth: ret.depth(),
+        };
+        self.write_entry(ret, context, entry, &[], Some(total_ns))
+    }
+
+    /// Writes entry and exit of a call within which nothing was recorded, when it returns.
+    #[inline]
+    fn write_leaf(&self, ret: &Return<'_>, context: Context, total_ns: u64) {
+        if self.pack_return(&ret.again(), context, total_ns, Item::Leaf) {
+            return;
+        }
+        if self.write_entry_of(ret, context, total_ns) {
+            self.write_return(ret, context, total_ns);
+        }
+    }
+
+    /// Writes the exit of a call that lost the CPU, with where its time went.
+    #[cold]
+    fn write_divided(&self, ret: &Return<'_>, context: Context, split: &Split, switches: u32) {
         if switches != 0 && self.recorder.flags() & option::TIMES != 0 {
             self.write_times(ret, context, split, switches);
         }
-        self.write_return(ret, context, split.total, written);
+        self.write_return(ret, context, split.total);
     }
 
-    /// Writes a return.
+    /// Writes an exit.
     #[inline(always)]
-    fn write_return(&self, ret: &Return<'_>, context: Context, total_ns: u64, closes: bool) {
+    fn write_return(&self, ret: &Return<'_>, context: Context, total_ns: u64) {
         let flags = self.recorder.flags();
-        if flags & option::COMPACT != 0 && self.pack_return(&ret.again(), context, total_ns, closes)
+        if flags & option::COMPACT != 0
+            && self.pack_return(&ret.again(), context, total_ns, Item::Return)
         {
             return;
         }
@@ -427,12 +487,9 @@ impl Graph {
             },
             calltime_ns: rettime_ns.saturating_sub(total_ns),
             rettime_ns,
-            closes,
         };
-        match records::graph_return(ret.tr(), context, &record) {
-            Ok(()) => self.recorder.add(Count::Returns),
-            Err(NotWritten) => self.recorder.not_written(ret.tr()),
-        }
+        let written = records::graph_return(ret.tr(), context, &record);
+        self.count(ret, Count::Returns, written);
     }
 
     #[cold]
@@ -449,10 +506,8 @@ impl Graph {
                 _ => self.accounts.last_block(ret.task()),
             },
         };
-        match events::funcgraph_times::write(ret.tr(), context, &times) {
-            Ok(()) => self.recorder.add(Count::Times),
-            Err(NotWritten) => self.recorder.not_written(ret.tr()),
-        }
+        let written = events::funcgraph_times::write(ret.tr(), context, &times);
+        self.count(ret, Count::Times, written);
     }
 }
 
@@ -484,27 +539,24 @@ impl GraphHook for Graph {
         if !self.selects(call, flags, &mut state) {
             return false;
         }
-        // Whether there is anything to be written before it returns.
-        let mut marks = 0;
-        let mut now = state & word::UNWRITTEN != 0 || flags & option::AT_CALL != 0;
-        if now {
-            now = self.profile.is_none() && self.least_ns() == 0;
-            if now && flags & option::AT_CALL != 0 {
-                marks |= WRITTEN;
-            }
-        }
-        if call.keep(call.task().switches(), marks).is_none() {
+        let when = self.when();
+        let (marks, opens) = match when {
+            When::AtCall => (WRITTEN, word::UNNOTED),
+            _ => (0, word::UNWRITTEN | word::UNNOTED),
+        };
+        let Some(frame) = call.keep(call.task().switches(), marks) else {
             self.stack_full();
             return false;
+        };
+        if when != When::IfLong && state & word::UNWRITTEN != 0 {
+            self.write_open(&call.again(), call.context(), 1);
+            state &= !word::UNWRITTEN;
         }
-        if now {
-            self.write_at_call(&call.again(), state, flags);
-            if marks & WRITTEN != 0 {
-                notes.set(state & !word::UNWRITTEN | word::UNNOTED);
-                return true;
-            }
+        notes.set(state | opens);
+        if when == When::AtCall && !self.write_now(call) {
+            frame.disown();
+            return false;
         }
-        notes.set(state | word::UNWRITTEN | word::UNNOTED);
         true
     }
 
@@ -534,6 +586,7 @@ impl GraphHook for Graph {
             self.count_overrun(overrun, ret.overrun);
             state = state & !word::OVERRUN | (ret.overrun as usize) << word::OVERRUN_SHIFT;
         }
+        let before = state;
         if state & word::CHOSEN != 0 {
             state = chosen_after(state, ret.depth());
         }
@@ -545,30 +598,31 @@ impl GraphHook for Graph {
             Some(ns) => ns,
             None => frame.elapsed_ns(),
         };
-        let undivided = ret.task().switches() == frame.kept();
+        if frame.is_set(WRITTEN) {
+            // And so are those of its callers.
+            notes.set(state & !word::UNWRITTEN);
+            if !frame.is_set(LOST) {
+                let (split, switches) = self.divide(ret.task(), frame, total);
+                self.write_divided(&ret.again(), ret.context(), &split, switches);
+            }
+            return;
+        }
+        notes.set(state | word::UNWRITTEN);
+        if !self.is_still_traced(ret, before) {
+            return;
+        }
         if let Some(profile) = self.profile() {
-            notes.set(state | word::UNWRITTEN);
-            return match undivided {
+            return match ret.task().switches() == frame.kept() {
                 true => profile.add_call(ret.func, Split::undivided(total)),
                 false => self.add_divided(&ret.again(), frame, total),
             };
         }
-        let written = frame.is_set(WRITTEN);
-        let least_ns = self.least_ns();
-        if least_ns != 0 {
-            // Whether the callers are written is for the next one to find out.
-            notes.set(state | word::UNWRITTEN);
-            if written || total >= least_ns {
-                self.write_long(&ret.again(), frame, total);
-            }
+        let (split, switches) = self.divide(ret.task(), frame, total);
+        if self.least_ns() != 0 && !self.limits().all_thresholds().reached_by(&split) {
             return;
         }
+        self.write_whole(&ret.again(), &split, switches);
         notes.set(state & !word::UNWRITTEN);
-        if !undivided || (!written && state & word::UNWRITTEN == 0) {
-            // Or its callers were not seen to by `called()`: there was a threshold then.
-            return self.write_unusual(&ret.again(), frame, total);
-        }
-        self.write_return(ret, ret.context(), total, written);
     }
 
     fn usual(&self, tag: u32) -> Option<Usual<'_>> {
@@ -578,6 +632,10 @@ impl GraphHook for Graph {
             opens: word::UNWRITTEN | word::UNNOTED,
             unwritten: word::UNWRITTEN,
             written: WRITTEN,
+            when: match self.profile {
+                Some(_) => &NEVER_WRITTEN,
+                None => self.recorder.when(),
+            },
             below: self.recorder.plain_below(),
             least_ns: self.limits().least_ns_word(),
             adds_up: self.profile.is_some(),
@@ -591,22 +649,29 @@ impl GraphHook for Graph {
         }
     }
 
-    #[cold]
-    fn long(&self, ret: &Return<'_>, total_ns: u64, written: bool) {
-        let split = Split::undivided(total_ns);
-        if written || self.limits().all_thresholds().reached_by(&split) {
-            self.write_all(ret, written, &split, 0);
+    #[inline]
+    fn began(&self, call: &Call<'_>, frame: FrameRef<'_>) -> bool {
+        let written = self.write_now(call);
+        if !written {
+            frame.disown();
         }
+        written
     }
 
     #[inline]
     fn ended(&self, ret: &Return<'_>, total_ns: u64, written: bool) {
-        self.write_return(ret, ret.context(), total_ns, written);
+        match written {
+            true => self.write_return(ret, ret.context(), total_ns),
+            false => self.write_leaf(&ret.again(), ret.context(), total_ns),
+        }
     }
 
     #[cold]
-    fn doubted(&self, ret: &Return<'_>, total_ns: u64) {
-        self.write_all(ret, false, &Split::undivided(total_ns), 0);
+    fn late(&self, ret: &Return<'_>, total_ns: u64) {
+        let split = Split::undivided(total_ns);
+        if self.least_ns() == 0 || self.limits().all_thresholds().reached_by(&split) {
+            self.write_whole(ret, &split, 0);
+        }
     }
 
     #[cold]
@@ -617,10 +682,39 @@ impl GraphHook for Graph {
     fn leaves(&self, open: &Open<'_>) {
         let notes = open.task_word();
         let state = notes.get();
-        if !is_known(state, open) || state & word::UNNOTED == 0 {
+        if !is_known(state, open) || state & (word::UNNOTED | word::UNWRITTEN) == 0 {
             return;
         }
+        if state & word::UNNOTED != 0 {
+            self.note(open);
+        }
         notes.set(state & !word::UNNOTED);
+        // What happens while the task is away stands behind the entries.
+        if state & word::UNWRITTEN != 0 && self.when() != When::IfLong {
+            self.write_open_of(open, open.context(), state);
+        }
+    }
+
+    #[cold]
+    fn interposed(&self, open: &Open<'_>, context: Context) {
+        let state = open.task_word().get();
+        if is_known(state, open) && state & word::UNWRITTEN != 0 && self.when() == When::IfNeeded {
+            self.write_open_of(open, context, state);
+        }
+    }
+
+    fn ends(&self, open: &Open<'_>) {
+        let state = open.task_word().get();
+        if is_known(state, open) && self.when() != When::IfLong {
+            self.write_open_of(open, open.context(), state);
+        }
+    }
+}
+
+impl Graph {
+    /// Notes in the frames of all open calls what the task was off the CPU so far, before it loses it.
+    #[inline]
+    fn note(&self, open: &Open<'_>) {
         let Some(off_cpu) = self.accounts.off_cpu(open.task()) else {
             return;
         };
@@ -629,21 +723,19 @@ impl GraphHook for Graph {
             match open.kept(up) {
                 Some(frame) if frame.is_noted() => break,
                 Some(frame) => frame.note([off_cpu.wait_ns, off_cpu.block_ns], now),
-                // A call that somebody else traces.
+                // A call that is traced by another hook alone.
                 None => {}
             }
         }
     }
 
-    fn ends(&self, open: &Open<'_>) {
-        if self.profile.is_some() || self.least_ns() != 0 {
-            return;
-        }
-        let context = open.context();
-        // The innermost one too.
-        self.write_callers(open, context);
-        if let Some(innermost) = open.caller(0) {
-            self.write_late(open, context, &innermost);
+    /// Writes the entries of all open calls of the current task that have none yet, if the task is traced.
+    #[cold]
+    fn write_open_of(&self, open: &Open<'_>, context: Context, state: usize) {
+        if self.is_still_traced(open, state) {
+            self.write_open(open, context, 0);
+            let notes = open.task_word();
+            notes.set(notes.get() & !word::UNWRITTEN);
         }
     }
 }

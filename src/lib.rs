@@ -41,6 +41,7 @@ use ktrace::error_log::ErrorLog;
 use ktrace::event::users::Counting;
 use ktrace::instances::Watch as InstanceWatch;
 use ktrace::{
+    fgraph::drop_graph_functions,
     live,
     symbols::{
         self,
@@ -82,6 +83,7 @@ impl Drop for Loaded {
         };
         // The tracer and the table of operations go last, and without the locks: they take them.
         drop(state);
+        drop_graph_functions();
     }
 }
 
@@ -103,6 +105,8 @@ impl kernel::Module for Ferrotrace {
         let lock = TypesLock::new(resolved);
         if let Some(state) = STATE.lock().as_mut() {
             state.reconcile(&lock)?;
+            state.see_graph_functions()?;
+            state.see_events(&lock);
         }
         // Nothing can fail any more. What user space has seen of the module so far was of no use to it.
         live::set(&lock);

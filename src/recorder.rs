@@ -17,12 +17,17 @@ use kernel::{
 use crate::{
     events,
     ktrace::{
+        atomic::AtomicBool,
         compact::{
             pack::Outcome,
             packer::Packer,
             word::Item, //
         },
         counters::Counters,
+        fgraph::{
+            self,
+            When, //
+        },
         ftrace_ops::{
             bind_function_hook,
             Call,
@@ -37,7 +42,10 @@ use crate::{
         },
         trace_array::TraceArray, //
     },
-    limits::Limits, //
+    limits::{
+        Limits,
+        Thresholds, //
+    },
 };
 
 /// Options of the tracer, as bits of its flags.
@@ -71,8 +79,6 @@ pub(crate) mod option {
         GRAPH = c"ferro-graph", 1;
         /// Where the time of calls went that lost the CPU.
         TIMES = c"ferro-times", 1;
-        /// A record of the beginning of every call, for readers that know function_graph's pairs.
-        ENTRIES = c"ferro-entries", 0;
         /// How long calls and tasks took is added up in `ferrotrace/profile`, and calls not recorded.
         PROFILE = c"ferro-profile", 0;
         /// What functions return.
@@ -86,7 +92,7 @@ pub(crate) mod option {
         /// Columns and comments of the output.
         CPU = c"ferro-cpu", 1;
         OVERHEAD = c"ferro-overhead", 1;
-        PROC = c"ferro-proc", 0;
+        PROC = c"ferro-proc", 1;
         DURATION = c"ferro-duration", 1;
         ABSTIME = c"ferro-abstime", 0;
         RELTIME = c"ferro-reltime", 0;
@@ -96,8 +102,8 @@ pub(crate) mod option {
         COMPACT = c"ferro-compact", 0;
     }
 
-    /// What takes a record of every call's beginning.
-    pub(crate) const AT_CALL: u32 = ARGS | RETADDR | ENTRIES;
+    /// What is known only when a call begins, and written with its entry.
+    pub(crate) const MORE_AT_CALL: u32 = ARGS | RETADDR;
 }
 
 /// What is counted.
@@ -128,8 +134,12 @@ const COUNTS: usize = Count::StackFull as usize + 1;
 /// The recording state of one trace array.
 pub(crate) struct Recorder {
     flags: Atomic<u32>,
-    /// Calls that are less deep need nothing but to be timed until they return.
+    /// See [`Recorder::when`].
+    when: Atomic<u32>,
+    /// See [`Recorder::plain_below`].
     plain_below: Atomic<u32>,
+    /// Whether any event of the trace array is enabled, or may be.
+    has_events: AtomicBool,
     limits: Limits,
     counters: Counters<COUNTS>,
     packer: Packer,
@@ -142,7 +152,9 @@ impl Recorder {
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
             flags: Atomic::new(0),
+            when: Atomic::new(When::AtCall as u32),
             plain_below: Atomic::new(0),
+            has_events: AtomicBool::new(false),
             limits: Limits::default(),
             counters: Counters::new()?,
             packer: Packer::new(),
@@ -159,7 +171,7 @@ impl Recorder {
             self.packer.prepare()?;
         }
         self.flags.store(flags, Relaxed);
-        self.find_plain();
+        self.settle();
         Ok(())
     }
 
@@ -168,24 +180,57 @@ impl Recorder {
         self.packer.choose_clock();
     }
 
-    /// Sets how deep a call may be; 0 is no limit. Not to be called twice at once, nor with the former.
+    /// Sets how deep a call may be; 0 is no limit. Callers of this and of the other functions that set something here
+    /// hold the lock of [`crate::arrays::STATE`].
     pub(crate) fn set_max_depth(&self, depth: u32) {
         self.limits.set_max_depth(depth);
-        self.find_plain();
+        self.settle();
     }
 
-    fn find_plain(&self) {
-        let at_call = self.flags() & option::AT_CALL != 0;
+    /// Sets how long calls must take.
+    pub(crate) fn set_thresholds(&self, thresholds: Thresholds) {
+        self.limits.set_thresholds(thresholds);
+        self.settle();
+    }
+
+    /// Sets the kernel's own `tracing_thresh`, in ns; 0 is none.
+    pub(crate) fn set_tracing_thresh(&self, ns: u64) {
+        self.limits.set_tracing_thresh(ns);
+        self.settle();
+    }
+
+    /// Sets whether any event of the trace array is enabled.
+    pub(crate) fn set_has_events(&self, any: bool) {
+        self.has_events.store(any, Relaxed);
+        self.settle();
+    }
+
+    /// Derives what hot paths look at from options, limits, events and the kernel's files.
+    pub(crate) fn settle(&self) {
+        const STANDARD: u32 = option::MORE_AT_CALL;
+        let flags = self.flags();
+        let packs = flags & (option::COMPACT | STANDARD) == option::COMPACT;
+        let when = match self.limits.least_ns() {
+            0 if packs && !self.has_events.load(Relaxed) => When::IfNeeded,
+            0 => When::AtCall,
+            _ => When::IfLong,
+        };
+        self.when.store(when as u32, Relaxed);
         let below = match self.limits.max_depth() {
-            _ if at_call || self.flags() & option::IRQS == 0 => 0,
+            _ if flags & option::IRQS == 0 || fgraph::has_any_functions() => 0,
             0 => i32::MAX as u32,
             depth => depth,
         };
         self.plain_below.store(below, Relaxed);
     }
 
-    /// Which calls need nothing but to be timed until they return, as far as options and limits are
-    /// concerned: those that are less deep than this.
+    /// When the entries of calls are written, as a [`When`].
+    pub(crate) fn when(&self) -> &Atomic<u32> {
+        &self.when
+    }
+
+    /// Calls that are less deep than this are traced as far as options and limits are concerned; others have to be
+    /// looked at one by one.
     pub(crate) fn plain_below(&self) -> &Atomic<u32> {
         &self.plain_below
     }

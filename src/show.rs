@@ -65,21 +65,10 @@ pub(crate) struct Reading {
     hidden: Option<i32>,
     /// The functions whose beginning was shown, by their depth.
     open: [usize; MAX_DEPTH],
-    /// The task of the last record that was of a call.
-    last_call: Option<(i32, Told)>,
     /// Where the time of the next return went.
     times: Option<Times>,
     /// A beginning that was taken out of the buffer but did not fit.
     pending: Option<Pending>,
-}
-
-/// What was told of a call last.
-#[derive(Clone, Copy)]
-enum Told {
-    /// That it began, and when, in units of the trace clock.
-    Began(GraphEntry, u64),
-    /// When it returned, as [`GraphReturn`] has it.
-    Returned(u64),
 }
 
 /// See [`Reading::pending`].
@@ -102,7 +91,6 @@ impl Default for Reading {
             depth: 0,
             hidden: None,
             open: [0; MAX_DEPTH],
-            last_call: None,
             times: None,
             pending: None,
         }
@@ -129,13 +117,6 @@ impl Reading {
             .is_none_or(|func| *func == call.func)
     }
 
-    /// What was told last of that task, if it is what this CPU was told last.
-    fn told_of(&self, pid: i32) -> Option<Told> {
-        self.last_call
-            .filter(|(last, _)| *last == pid)
-            .map(|(_, told)| told)
-    }
-
     /// Whether a beginning is left out, being that of an interrupt or within one.
     fn hides_entry(&mut self, options: u32, call: &GraphEntry) -> bool {
         if options & option::IRQS != 0 {
@@ -153,7 +134,7 @@ impl Reading {
             return false;
         }
         let Some(depth) = self.hidden else {
-            // One that called nothing has no beginning.
+            // Its entry may have been lost.
             return is_irq_entry(call.func);
         };
         if depth >= call.depth {
@@ -175,26 +156,22 @@ pub(crate) fn print(line: &mut Line<'_>, readings: Option<&mut [Reading]>, cpu: 
     }
     let known = kept.is_some();
     let mut next = kept.copied().unwrap_or_default();
-    let last_pid = next.last_call.map(|(pid, _)| pid);
     let mut page = Page {
         line,
         options,
         reading: &mut next,
-        readings: readings.as_deref().unwrap_or(&[]),
         known,
         ago_ns: 0,
         earlier: None,
     };
     let mut printed = page.print();
     let is_whole = page.line.seq().is_whole();
-    let readings = readings.unwrap_or(&mut []);
-    let reading = readings.get_mut(cpu);
+    let reading = readings.and_then(|readings| readings.get_mut(cpu));
     match printed {
         Printed::Unhandled => {}
         _ if is_whole => {
             if let Some(reading) = reading {
                 *reading = next;
-                forget_elsewhere(readings, cpu, last_pid);
             }
         }
         // What was taken out of the buffer has to be kept nevertheless.
@@ -209,23 +186,6 @@ pub(crate) fn print(line: &mut Line<'_>, readings: Option<&mut [Reading]>, cpu: 
     printed
 }
 
-/// Forgets what other CPUs told last of the task that this one tells of now. It has come from there, if this one told
-/// of another one before (`last_pid`).
-fn forget_elsewhere(readings: &mut [Reading], cpu: usize, last_pid: Option<i32>) {
-    let told = readings.get(cpu).and_then(|reading| reading.last_call);
-    let Some((pid, _)) = told else {
-        return;
-    };
-    if pid == 0 || last_pid == Some(pid) {
-        return;
-    }
-    for (other, reading) in readings.iter_mut().enumerate() {
-        if other != cpu && reading.told_of(pid).is_some() {
-            reading.last_call = None;
-        }
-    }
-}
-
 /// Whether a record is of a call, or tells its times.
 fn is_of_call(line: &Line<'_>) -> bool {
     matches!(line.kind(), Kind::GraphEntry(_) | Kind::GraphReturn(_))
@@ -237,8 +197,6 @@ struct Page<'a, 'b> {
     line: &'a mut Line<'b>,
     options: u32,
     reading: &'a mut Reading,
-    /// What was kept for each CPU before that.
-    readings: &'a [Reading],
     /// Whether anything is kept from line to line.
     known: bool,
     /// How long before the record that was which is shown.
@@ -299,8 +257,6 @@ impl Page<'_, '_> {
             return Printed::Done;
         }
         self.earlier = Some((pending.header, pending.time));
-        let began = pending.time.wrapping_sub(entry.late_ns);
-        self.reading.last_call = Some((pending.header.pid(), Told::Began(entry.call, began)));
         self.ago_ns = entry.late_ns;
         self.prologue(Some((entry.call.func, true)));
         if let Kind::GraphReturn(ret) = self.line.kind() {
@@ -322,8 +278,6 @@ impl Page<'_, '_> {
         self.prologue(Some((entry.call.func, true)));
         // Before it may be gone.
         let (header, time) = (self.line.header(), self.line.time());
-        let began = time.wrapping_sub(entry.late_ns);
-        self.reading.last_call = Some((header.pid(), Told::Began(entry.call, began)));
         let mut times = None;
         let next = self.line.next(&entry.call, |record| {
             let read = events::funcgraph_times::read(record);
@@ -335,7 +289,7 @@ impl Page<'_, '_> {
             Some(ret) => {
                 self.leaf(entry, &ret, times.as_ref());
                 // Gone past only when it is printed, and by a pipe afterwards.
-                if !next.taken && self.seq().is_whole() {
+                if (!next.taken || next.in_pack) && self.seq().is_whole() {
                     self.line.skip_next();
                 }
             }
@@ -357,15 +311,13 @@ impl Page<'_, '_> {
         }
         match next.ret {
             // The return is what is taken next.
-            Some(_) => Printed::Done,
-            None => Printed::Kept,
+            Some(_) if !next.in_pack => Printed::Done,
+            _ => Printed::Kept,
         }
     }
 
     /// A call with its return, where the return follows at once.
     fn leaf(&mut self, entry: &Entry, ret: &GraphReturn, times: Option<&Times>) {
-        let told = Told::Returned(ret.rettime_ns);
-        self.reading.last_call = Some((self.header().pid(), told));
         self.reading.depth = entry.call.depth.wrapping_sub(1);
         self.reading.set_open(&entry.call, false);
         self.duration(ret);
@@ -395,39 +347,7 @@ impl Page<'_, '_> {
         self.seq().text("\n");
     }
 
-    /// Whether a return closes a call that was shown. Ours say so, but function_graph's do not: each of those closes one. What
-    /// was last told of its task is the beginning of this call, or of something within it, while one of ours which says
-    /// nothing began after that, and has no beginning of its own. That may have been on another CPU.
-    fn closes(&mut self, ret: &GraphReturn) -> bool {
-        let pid = self.line.pid();
-        let told = Told::Returned(ret.rettime_ns);
-        // Each CPU has an idle task of its own, and all have this id.
-        let last = self.reading.told_of(pid).or_else(|| {
-            let elsewhere = |reading: &Reading| reading.told_of(pid);
-            self.readings
-                .iter()
-                .filter(|_| pid != 0)
-                .find_map(elsewhere)
-        });
-        self.reading.last_call = Some((pid, told));
-        if ret.closes {
-            return true;
-        }
-        let is_within = match last {
-            Some(Told::Returned(at_ns)) => at_ns > ret.calltime_ns,
-            Some(Told::Began(call, _)) if call == ret.call => true,
-            Some(Told::Began(_, at)) => {
-                let took_ns = ret.rettime_ns.wrapping_sub(ret.calltime_ns);
-                self.line.is_time_in_ns() && at > self.line.time().wrapping_sub(took_ns)
-            }
-            None => false,
-        };
-        let is_open = |reading: &Reading| reading.is_open(&ret.call);
-        is_within && self.known && (is_open(self.reading) || self.readings.iter().any(is_open))
-    }
-
     fn ret(&mut self, ret: &GraphReturn) -> Printed {
-        let closes = self.closes(ret);
         let times = match &self.reading.times {
             // A call of an interrupt came between these times and the return that they are of.
             Some(times) if ret.call.depth > times.depth => None,
@@ -439,31 +359,19 @@ impl Page<'_, '_> {
         let times =
             times.filter(|times| times.func.0 == ret.call.func && times.depth == ret.call.depth);
         self.reading.depth = ret.call.depth.wrapping_sub(1);
-        let name = if !closes {
-            // It called nothing, or nothing that was recorded. The line is about its beginning.
-            self.ago_ns = ret.rettime_ns.wrapping_sub(ret.calltime_ns);
-            self.prologue(Some((ret.call.func, true)));
-            self.duration(ret);
-            self.indent(ret.call.depth);
-            self.seq().symbol(ret.call.func);
-            self.seq().text("();");
-            None
-        } else {
-            let matches = self.known && self.reading.is_open(&ret.call);
-            self.prologue(None);
-            self.duration(ret);
-            self.indent(ret.call.depth);
-            self.seq().text("}");
-            let named = !matches || self.has(option::TAIL) || self.has(option::RETVAL);
-            named.then_some(ret.call.func)
-        };
+        let matches = self.known && self.reading.is_open(&ret.call);
+        self.prologue(None);
+        self.duration(ret);
+        self.indent(ret.call.depth);
+        self.seq().text("}");
+        let named = !matches || self.has(option::TAIL) || self.has(option::RETVAL);
+        let name = named.then_some(ret.call.func);
         self.reading.set_open(&ret.call, false);
         self.remarks(ret, None, name, times.as_ref());
         self.seq().text("\n");
-        if closes && self.has(option::OVERRUN) {
+        if self.has(option::OVERRUN) {
             let _ = writeln!(self.seq(), " (Overruns: {})", ret.overrun);
         }
-        self.ago_ns = 0;
         self.irq(ret.call.func, false);
         Printed::Done
     }

@@ -336,6 +336,17 @@ int ktrace_event_reg(struct trace_event_call *call, enum trace_reg type, void *d
  * Whether an event of this module was ever on in a trace array, whose events these are.
  * Under trace_types_lock, with which they come and go.
  */
+bool ktrace_events_are_on(const struct list_head *files)
+{
+	const struct trace_event_file *file;
+
+	/* Of those that are soft-disabled, a trigger may write records at any time. */
+	list_for_each_entry(file, files, list)
+		if (READ_ONCE(file->flags) & EVENT_FILE_FL_ENABLED)
+			return true;
+	return false;
+}
+
 bool ktrace_events_were_on(const struct list_head *files)
 {
 	const struct trace_event_file *file;

@@ -24,6 +24,7 @@ void ktrace_perf_caller(struct pt_regs *regs);
 int ktrace_event_reg(struct trace_event_call *call, enum trace_reg type, void *data);
 int ktrace_event_users_start(void);
 void ktrace_event_users_stop(void);
+bool ktrace_events_are_on(const struct list_head *files);
 bool ktrace_events_were_on(const struct list_head *files);
 extern struct trace_event_functions ktrace_event_functions;
 extern struct tracepoint_ext ktrace_event_users;

@@ -44,6 +44,9 @@ void *ktrace_call_fgraph_reserve_data(int idx, int size);
 
 #define KTRACE_MULT_SHIFT 22
 
+/* FTRACE_PID_TRACE in kernel/trace/trace.h: the CPU's current task is traced. */
+#define KTRACE_PID_TRACE (-2)
+
 /* How much of the shadow stack a frame takes, with the word that tells what it is. */
 #define KTRACE_FRAME_WORDS (sizeof(struct ktrace_frame) / sizeof(long) + 1)
 
@@ -58,17 +61,6 @@ void *ktrace_call_fgraph_reserve_data(int idx, int size);
 static __always_inline u32 ktrace_switches(const struct task_struct *task)
 {
 	return task->nvcsw + task->nivcsw;
-}
-
-static __always_inline bool ktrace_hash_is_empty(void **hash)
-{
-	/*
-	 * One that was replaced may be gone: the kernel waits for nobody who has
-	 * preemption off before it frees that, where the rude form of RCU-tasks is
-	 * a no-op (docs/safety.md). A count that is old only leads the slow way, on
-	 * which the pointer is read again.
-	 */
-	return !*(unsigned long *)(READ_ONCE(*hash) + KTRACE_ftrace_hash_count);
 }
 
 /* The hook's word of a task, once it is known where that is. */
@@ -113,19 +105,32 @@ static __always_inline void ktrace_take_words(struct task_struct *task, unsigned
 #endif
 }
 
-/* Begins a frame. What is on the stack is little, and so is what is kept there. */
-static __always_inline int ktrace_begin(struct ktrace_graph *graph, struct task_struct *task,
-					struct ktrace_frame *frame, unsigned long *word)
+/*
+ * Begins a frame, and writes the entry of the call if it is to be written now. If that
+ * fails, the call is not traced: no return is ever written without its entry.
+ */
+static __always_inline int ktrace_begin(struct ftrace_graph_ent *call, struct ktrace_graph *graph,
+					struct ftrace_regs *fregs, struct task_struct *task,
+					struct ktrace_frame *frame, unsigned long *word, u32 when)
 {
+	const struct ktrace_usual *usual = &graph->usual;
+
 	WRITE_ONCE(frame->begun, ktrace_counter_here());
+	if (when == KTRACE_AT_CALL) {
+		WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag | usual->written);
+		/* An interrupt finds the frame from here on. */
+		ktrace_set_in_word(word, usual->opens & ~usual->unwritten);
+		return ktrace_graph_began(call, graph, fregs, task, frame);
+	}
 	WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag);
-	/* Now that an interrupt finds the frame; what it has noted meanwhile is not lost. */
-	ktrace_set_in_word(word, graph->usual.opens);
+	ktrace_set_in_word(word, usual->opens);
 	return 1;
 }
 
 /* Keeps a frame with a call where the kernel puts it. */
-static noinline notrace int ktrace_graph_keep(struct ktrace_graph *graph)
+static noinline notrace int ktrace_graph_keep(struct ftrace_graph_ent *call,
+					      struct ktrace_graph *graph,
+					      struct ftrace_regs *fregs, u32 when)
 {
 	struct task_struct *task = current;
 	struct ktrace_frame *frame;
@@ -135,7 +140,8 @@ static noinline notrace int ktrace_graph_keep(struct ktrace_graph *graph)
 		ktrace_graph_full(graph);
 		return 0;
 	}
-	return ktrace_begin(graph, task, frame, ktrace_task_word(graph->place, task));
+	return ktrace_begin(call, graph, fregs, task, frame,
+			    ktrace_task_word(graph->place, task), when);
 }
 
 /* A call of a task that is wanted. */
@@ -147,21 +153,20 @@ static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call
 	struct task_struct *task = current;
 	unsigned long state, *word, *end, top, at;
 	const struct ktrace_place *place;
-	u32 depth;
+	u32 depth, when;
 
 	place = READ_ONCE(graph->place);
 	word = ktrace_task_word(place, task);
 	state = READ_ONCE(*word);
 	if (unlikely((state & usual->special) != place->settled))
 		goto unusual;
-	if (!ktrace_hash_is_empty(graph->graph_hash) ||
-	    !ktrace_hash_is_empty(graph->graph_notrace_hash))
-		goto unusual;
 	depth = call->depth;
 	/* Of the kernel's, 0 is no limit. */
 	if (depth >= READ_ONCE(*usual->below) || depth > READ_ONCE(*graph->max_depth) - 1)
 		goto unusual;
-	if (state & usual->stops && !READ_ONCE(*usual->least_ns))
+	/* Callers whose entries have to be written first. */
+	when = READ_ONCE(*usual->when);
+	if (state & usual->unwritten && when != KTRACE_IF_LONG)
 		goto unusual;
 	/*
 	 * Reserves a frame as the kernel's function does, if the shadow stack ends in
@@ -173,14 +178,14 @@ static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call
 	OPTIMIZER_HIDE_VAR(end);
 	top = place->top;
 	if (unlikely(at >= place->room || end[-1] != place->below))
-		return ktrace_graph_keep(graph);
+		return ktrace_graph_keep(call, graph, fregs, when);
 	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
 	barrier();
 	ktrace_take_words(task, at, KTRACE_FRAME_WORDS);
 	barrier();
 	/* An interrupt that came before that has written there. */
 	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
-	return ktrace_begin(graph, task, (struct ktrace_frame *)end, word);
+	return ktrace_begin(call, graph, fregs, task, (struct ktrace_frame *)end, word, when);
 
 unusual:
 	return ktrace_graph_called(call, graph, fregs, task);
@@ -272,6 +277,39 @@ static ktrace_stage void ktrace_graph_leaf(const struct ftrace_graph_ret *ret,
 	pack->busy = 0;
 }
 
+/* Whether `set_ftrace_pid` and `set_ftrace_notrace_pid` let the current task be traced. */
+static __always_inline bool ktrace_graph_pid_is_in(struct ktrace_graph *graph)
+{
+	u8 __percpu *data;
+	int pid;
+
+	/* The kernel puts a function of its own in front while a file has a pid. */
+	if (READ_ONCE(graph->ops.entryfunc) == ktrace_graph_entry)
+		return true;
+	data = KTRACE_MEMBER(u8 __percpu *, graph->ops.ops.private,
+			     KTRACE_trace_array_array_buffer + KTRACE_array_buffer_data);
+	pid = KTRACE_MEMBER(int, raw_cpu_ptr(data), KTRACE_trace_array_cpu_ftrace_ignore_pid);
+	/* fgraph_pid_func() in kernel/trace/fgraph.c. */
+	return pid == KTRACE_PID_TRACE || pid == current->pid;
+}
+
+/*
+ * Whether the call that returns would be traced if it began now: the task is traced
+ * for sure, and no file restricts functions or depths.
+ */
+static __always_inline bool ktrace_graph_is_in(struct ktrace_graph *graph, int depth)
+{
+	return __this_cpu_read(ktrace_gate.sure) & graph->bit &&
+	       (u32)depth < READ_ONCE(*graph->usual.below) &&
+	       ktrace_graph_pid_is_in(graph);
+}
+
+/* The same for the current task alone, when it is not known for sure. For Rust; any context. */
+bool ktrace_graph_task_is_in(struct ktrace_graph *graph)
+{
+	return ktrace_mask_of(current) & graph->bit && ktrace_graph_pid_is_in(graph);
+}
+
 static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 					struct fgraph_ops *ops,
 					struct ftrace_regs *fregs)
@@ -283,7 +321,6 @@ static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 	struct ktrace_pack __percpu *packs;
 	const struct ktrace_place *place;
 	struct ktrace_frame *frame;
-	u8 written;
 
 	place = READ_ONCE(graph->place);
 	word = ktrace_task_word(place, task);
@@ -297,24 +334,32 @@ static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 	if (unlikely(end[-1] != place->top))
 		goto unusual;
 	frame = (struct ktrace_frame *)(end - 1) - 1;
-	/* Its tag, and as many switches as now; of flags it may have the one that its beginning is written. */
+	/* Its tag, and as many switches as now; of flags it may have the one that its entry is written. */
 	if (unlikely((READ_ONCE(frame->kept) ^ (ktrace_switches(task) | graph->tag)) &
-		     graph->usual.not_written))
+		     ~graph->usual.written))
 		goto unusual;
 	/* That long, or something is noted and it is not the counter's. */
 	now = ktrace_counter_here();
 	counts = now - READ_ONCE(frame->begun);
 	if (unlikely(counts >> 32))
 		goto unusual;
+	/* Filters may have changed while the call was open: what is written already ends, the rest is left out. */
+	if (unlikely(!READ_ONCE(frame->flags) && !ktrace_graph_is_in(graph, ret->depth)))
+		goto unusual;
 	/*
 	 * An interrupt that comes from here on does not take it for open, nor for its own.
-	 * One that came before may have written its beginning.
+	 * One that came before may have written its entry.
 	 */
 	WRITE_ONCE(frame->is_open, 0);
 	barrier();
-	written = READ_ONCE(frame->flags);
 	/* On its CPU all the while. */
 	total_ns = counts * graph->mult >> KTRACE_MULT_SHIFT;
+	if (READ_ONCE(frame->flags)) {
+		/* And so are those of its callers. */
+		if (unlikely(state & graph->usual.unwritten))
+			WRITE_ONCE(*word, READ_ONCE(*word) & ~graph->usual.unwritten);
+		return ktrace_graph_ended(ret, graph, fregs, task, total_ns, 1);
+	}
 	if (graph->usual.adds_up) {
 		ktrace_set_in_word(word, graph->usual.unwritten);
 		return ktrace_graph_added(ret, graph, total_ns, raw_smp_processor_id());
@@ -323,20 +368,19 @@ static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 	if (least_ns) {
 		/* Whether the callers are written is for the next one to find out. */
 		ktrace_set_in_word(word, graph->usual.unwritten);
-		if (unlikely(written || total_ns >= least_ns))
-			ktrace_graph_long(ret, graph, fregs, task, total_ns, written);
+		if (unlikely(total_ns >= least_ns))
+			ktrace_graph_late(ret, graph, fregs, task, total_ns);
 		return;
 	}
 	state = READ_ONCE(*word);
 	WRITE_ONCE(*word, state & ~graph->usual.unwritten);
-	if (!written) {
-		packs = READ_ONCE(graph->packs);
-		if (unlikely(!(state & graph->usual.unwritten)))
-			return ktrace_graph_doubted(ret, graph, fregs, task, total_ns);
-		if (packs)
-			return ktrace_graph_leaf(ret, graph, fregs, now, total_ns, packs);
-	}
-	return ktrace_graph_ended(ret, graph, fregs, task, total_ns, written);
+	/* Its callers may not be written either, if there was a threshold. */
+	if (unlikely(!(state & graph->usual.unwritten)))
+		return ktrace_graph_late(ret, graph, fregs, task, total_ns);
+	packs = READ_ONCE(graph->packs);
+	if (packs)
+		return ktrace_graph_leaf(ret, graph, fregs, now, total_ns, packs);
+	return ktrace_graph_ended(ret, graph, fregs, task, total_ns, 0);
 
 unusual:
 	ktrace_graph_returned(ret, graph, fregs, task);

@@ -8,15 +8,25 @@
 
 struct ktrace_pack;
 
+/* When the entry of a call is written; `When` in fgraph/usual.rs. */
+enum ktrace_when {
+	/* Only if the call takes long enough, if ever. */
+	KTRACE_IF_LONG,
+	/* When a callee begins, or together with the return. */
+	KTRACE_IF_NEEDED,
+	/* When the call begins. */
+	KTRACE_AT_CALL,
+};
+
 /* Which calls take the shortest way; `UsualPointers` in fgraph/usual.rs, which says what each is. */
 struct ktrace_usual {
 	unsigned long special;
 	unsigned long opens;
 	unsigned long unwritten;
-	unsigned long stops;
+	const u32 *when;
 	const u32 *below;
 	const u64 *least_ns;
-	u64 not_written;
+	u64 written;
 	u32 adds_up;
 };
 
@@ -37,9 +47,7 @@ struct ktrace_place {
 struct ktrace_graph {
 	struct fgraph_ops ops;
 	struct ktrace_usual usual;
-	/* Variables of the kernel. */
-	void **graph_hash;
-	void **graph_notrace_hash;
+	/* A variable of the kernel. */
 	const u32 *max_depth;
 	/*
 	 * One of these: nothing is as in the first, where calls go until it is known where
@@ -80,22 +88,23 @@ int ktrace_graph_called(const struct ftrace_graph_ent *call, struct ktrace_graph
 			struct ftrace_regs *fregs, struct task_struct *task);
 void ktrace_graph_returned(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
 			   struct ftrace_regs *fregs, struct task_struct *task);
+int ktrace_graph_began(const struct ftrace_graph_ent *call, struct ktrace_graph *graph,
+		       struct ftrace_regs *fregs, struct task_struct *task,
+		       struct ktrace_frame *frame);
 void ktrace_graph_added(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
 			u64 total_ns, unsigned int cpu);
-void ktrace_graph_long(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
-		       struct ftrace_regs *fregs, struct task_struct *task, u64 total_ns,
-		       u64 written);
 void ktrace_graph_ended(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
 			struct ftrace_regs *fregs, struct task_struct *task, u64 total_ns,
 			u64 written);
-void ktrace_graph_doubted(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
-			  struct ftrace_regs *fregs, struct task_struct *task, u64 total_ns);
+void ktrace_graph_late(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
+		       struct ftrace_regs *fregs, struct task_struct *task, u64 total_ns);
 void ktrace_graph_full(struct ktrace_graph *graph);
 
 /* Defined in fgraph.c, called from Rust. */
 size_t ktrace_graph_size(void);
 u32 ktrace_graph_random(void);
 void ktrace_graph_init(struct ktrace_graph *graph);
+bool ktrace_graph_task_is_in(struct ktrace_graph *graph);
 bool ktrace_graph_is_listed(struct ktrace_graph *graph);
 void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *word);
 void ktrace_graph_synchronize(void);

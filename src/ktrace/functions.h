@@ -26,7 +26,7 @@ KTRACE_FUNCTION(fgraph_get_task_var);
 KTRACE_FUNCTION(ftrace_graph_ret_addr);
 KTRACE_FUNCTION(ftrace_graph_get_ret_stack);
 KTRACE_FUNCTION(ftrace_graph_top_ret_addr);
-KTRACE_FUNCTION(ftrace_lookup_ip);
+KTRACE_FUNCTION(kallsyms_on_each_match_symbol);
 KTRACE_FUNCTION(trace_default_header);
 KTRACE_FUNCTION(print_graph_headers_flags);
 KTRACE_FUNCTION(trace_print_graph_duration);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Instances that come and go: instances.rs is told of them.
+ * What changes in the kernel's tracing that it notifies no module of: instances that
+ * are made and removed, events that are enabled, functions of `set_graph_function`.
+ * instances.rs says what is done then.
  *
  * Built without ftrace's call at function entry (see Kbuild).
  */
@@ -25,6 +27,18 @@ int ktrace_call_task_work_add(struct task_struct *task, struct callback_head *wo
 static struct callback_head ktrace_todos[32];
 static unsigned long ktrace_todos_used;
 static atomic_t ktrace_todo_pending = ATOMIC_INIT(0);
+
+/* What changed since somebody looked: KTRACE_CHANGED_* in shim.h. */
+static atomic_t ktrace_changed = ATOMIC_INIT(0);
+
+/* The task that will look before it returns to user space. */
+static struct task_struct *ktrace_looks;
+
+u32 ktrace_take_changes(void)
+{
+	WRITE_ONCE(ktrace_looks, NULL);
+	return atomic_xchg(&ktrace_changed, 0);
+}
 
 static void ktrace_todo_work(struct work_struct *unused)
 {
@@ -66,9 +80,30 @@ soon:
 	irq_work_queue(&ktrace_irq_work);
 }
 
+/* One system call may enable all events there are, and need look once. */
+static void ktrace_note(u32 what)
+{
+	if (atomic_fetch_or(what, &ktrace_changed) & what && READ_ONCE(ktrace_looks) == current)
+		return;
+	WRITE_ONCE(ktrace_looks, current);
+	ktrace_defer();
+}
+
 static int ktrace_instances_changed(struct kprobe *probe, struct pt_regs *regs)
 {
-	ktrace_defer();
+	ktrace_note(KTRACE_CHANGED_INSTANCES);
+	return 0;
+}
+
+static int ktrace_events_changed(struct kprobe *probe, struct pt_regs *regs)
+{
+	ktrace_note(KTRACE_CHANGED_EVENTS);
+	return 0;
+}
+
+static int ktrace_functions_changed(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	ktrace_note(KTRACE_CHANGED_FUNCTIONS);
 	return 0;
 }
 
@@ -82,15 +117,35 @@ static struct kprobe ktrace_gone = {
 	.pre_handler = ktrace_instances_changed,
 };
 
-static struct kprobe *ktrace_watch[] = { &ktrace_born, &ktrace_gone };
+static struct kprobe ktrace_enables = {
+	.symbol_name = "__ftrace_event_enable_disable",
+	.pre_handler = ktrace_events_changed,
+};
+
+static struct kprobe *ktrace_watch[] = { &ktrace_born, &ktrace_gone, &ktrace_enables };
+
+/* `set_graph_function` and `set_graph_notrace` take effect when they are closed. */
+static struct kretprobe ktrace_closes = {
+	.kp.symbol_name = "ftrace_graph_release",
+	.handler = ktrace_functions_changed,
+	.maxactive = 64,
+};
 
 int ktrace_watch_instances(void)
 {
-	return register_kprobes(ktrace_watch, ARRAY_SIZE(ktrace_watch));
+	int ret = register_kprobes(ktrace_watch, ARRAY_SIZE(ktrace_watch));
+
+	if (ret)
+		return ret;
+	ret = register_kretprobe(&ktrace_closes);
+	if (ret)
+		unregister_kprobes(ktrace_watch, ARRAY_SIZE(ktrace_watch));
+	return ret;
 }
 
 void ktrace_unwatch_instances(void)
 {
+	unregister_kretprobe(&ktrace_closes);
 	unregister_kprobes(ktrace_watch, ARRAY_SIZE(ktrace_watch));
 	/* Whoever was caught by a probe is still on the way out of its call. */
 	while (atomic_read(&ktrace_todo_pending))

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Hearing of trace arrays that are made and removed.
+//! Notices of what changes in the kernel's tracing: trace arrays that are made and removed, events that are enabled
+//! and disabled, functions that are written to `set_graph_function` and `set_graph_notrace`.
 //!
-//! The kernel tells nobody, so a probe sits on a function that each of the two goes through. It is
-//! where no sleeping is allowed and the kernel's locks are held, so it only leaves a note: the work
-//! is done by the same task on its way back to user space. Whoever made an instance by `mkdir`
-//! finds it complete when that returns; what kernel threads make, io_uring's too, is complete soon after.
+//! The kernel notifies no module of these, so probes sit on functions that each of them goes through. It is
+//! where no sleeping is allowed and the kernel's locks are held, so a probe only leaves a note: the work
+//! is done by the same task on its way back to user space. A `mkdir` that makes an instance returns when that is
+//! complete, and a write to `enable` when it is known; what kernel threads do, io_uring's too, is known soon after.
 
 use kernel::{
     error::to_result,
@@ -15,11 +16,40 @@ use kernel::{
 use super::symbols::Resolved;
 
 extern "C" {
+    fn ktrace_take_changes() -> u32;
     fn ktrace_watch_instances() -> c_int;
     fn ktrace_unwatch_instances();
 }
 
-/// What to do when trace arrays may have been made or removed.
+/// What changed since [`Changed::take`] was called before.
+#[derive(Clone, Copy)]
+pub struct Changed(u32);
+
+impl Changed {
+    /// Returns what changed, and forgets it. With a lock that the callers share, so that each of them returns to user
+    /// space after what it noted is done.
+    pub fn take() -> Self {
+        // SAFETY: Exchanges one word.
+        Self(unsafe { ktrace_take_changes() })
+    }
+
+    /// Trace arrays were made or removed (`KTRACE_CHANGED_INSTANCES` in `shim.h`).
+    pub fn has_instances(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// Events were enabled or disabled (`KTRACE_CHANGED_EVENTS`).
+    pub fn has_events(self) -> bool {
+        self.0 & 2 != 0
+    }
+
+    /// `set_graph_function` or `set_graph_notrace` was written (`KTRACE_CHANGED_FUNCTIONS`).
+    pub fn has_functions(self) -> bool {
+        self.0 & 4 != 0
+    }
+}
+
+/// What to do when something changed that [`Changed`] has.
 pub trait InstancesChanged {
     /// Called in task context, without locks, any number of times, by several tasks at once.
     fn changed();

@@ -13,7 +13,11 @@ use kernel::prelude::*;
 
 use super::{
     abi,
-    compact::expand::Ahead,
+    compact::expand::{
+        Ahead,
+        FirstReturn,
+        Place, //
+    },
     records::{
         self,
         GraphEntry,
@@ -170,6 +174,11 @@ pub struct Line<'a> {
     iter: *mut abi::trace_iterator,
     /// What follows in the pack that the record was made of; `None` if nothing does.
     ahead: Option<&'a mut Ahead>,
+    /// The number that packs begin with, and what is kept for those of this CPU.
+    pack_kind: u32,
+    place: Option<&'a mut Place>,
+    /// The next record, if it is a pack whose first item was found by [`Line::next`].
+    next_pack: Option<FirstReturn>,
     _iter: PhantomData<&'a mut abi::trace_iterator>,
 }
 
@@ -178,11 +187,19 @@ impl<'a> Line<'a> {
     ///
     /// `iter` must be what the kernel passed to a tracer's `print_line`, which has not returned
     /// before this is dropped.
-    pub(super) unsafe fn new(iter: *mut abi::trace_iterator, ahead: Option<&'a mut Ahead>) -> Self {
+    pub(super) unsafe fn new(
+        iter: *mut abi::trace_iterator,
+        ahead: Option<&'a mut Ahead>,
+        pack_kind: u32,
+        place: Option<&'a mut Place>,
+    ) -> Self {
         // INVARIANT: By the precondition.
         Self {
             iter,
             ahead,
+            pack_kind,
+            place,
+            next_pack: None,
             _iter: PhantomData,
         }
     }
@@ -367,10 +384,16 @@ impl<'a> Line<'a> {
             return Next {
                 ret: ahead.ret,
                 taken: false,
+                in_pack: false,
             };
         }
         let pid = self.pid();
         let mut taken = false;
+        let none = |taken| Next {
+            ret: None,
+            taken,
+            in_pack: false,
+        };
         // SAFETY: By the invariant.
         let iter = unsafe { ktrace_buffer_iter(self.iter) };
         let is_pipe = iter.is_null();
@@ -381,25 +404,25 @@ impl<'a> Line<'a> {
             taken = true;
         }
         loop {
+            let mut ts = 0;
             let event = match is_pipe {
                 // SAFETY: The buffer that the pipe reads, and the CPU that it is at.
                 true => unsafe {
                     let mut lost = 0;
                     let buffer = (*(*self.iter).array_buffer).buffer;
-                    let ts = core::ptr::null_mut();
-                    let event = ring_buffer_peek(buffer, (*self.iter).cpu, ts, &mut lost);
+                    let event = ring_buffer_peek(buffer, (*self.iter).cpu, &mut ts, &mut lost);
                     if lost != 0 {
                         // Whoever comes to it tells that. What is taken from behind a gap tells nobody, and is not
                         // what belongs to this.
-                        return Next { ret: None, taken };
+                        return none(taken);
                     }
                     event
                 },
                 // SAFETY: The iterator of that CPU; it holds still while a line is printed.
-                false => unsafe { ring_buffer_iter_peek(iter, core::ptr::null_mut()) },
+                false => unsafe { ring_buffer_iter_peek(iter, &mut ts) },
             };
             if event.is_null() {
-                return Next { ret: None, taken };
+                return none(taken);
             }
             // SAFETY: An event of the buffer, which stays until the iterator or the pipe goes on.
             // INVARIANT: Every record begins with the header.
@@ -411,26 +434,39 @@ impl<'a> Line<'a> {
                 }
             };
             if record.pid() != pid {
-                return Next { ret: None, taken };
+                return none(taken);
             }
             if pass(&record) {
                 match is_pipe {
                     true => self.consume(),
-                    // SAFETY: As above.
+                    // SAFETY: The iterator is at that record.
                     false => unsafe { ring_buffer_iter_advance(iter) },
                 }
                 continue;
             }
+            let is_its =
+                |ret: &GraphReturn| ret.call.func == call.func && ret.call.depth == call.depth;
+            if record.kind_number() == self.pack_kind {
+                // SAFETY: A pack of that length, by the record's invariant.
+                let first = unsafe { FirstReturn::of(record.start, record.len, ts) };
+                self.next_pack = first.filter(|first| is_its(&first.ret));
+                return Next {
+                    ret: self.next_pack.map(|first| first.ret),
+                    taken,
+                    in_pack: self
+                        .next_pack
+                        .is_some_and(|first| !is_pipe || !first.is_only),
+                };
+            }
             if record.kind_number() != abi::trace_type_TRACE_GRAPH_RET {
-                return Next { ret: None, taken };
+                return none(taken);
             }
             // SAFETY: A record of that length, by its invariant.
             let ret = unsafe { records::read_graph_return(record.start, record.len) };
-            let is_its =
-                |ret: &GraphReturn| ret.call.func == call.func && ret.call.depth == call.depth;
             return Next {
                 ret: ret.filter(is_its),
                 taken,
+                in_pack: false,
             };
         }
     }
@@ -445,16 +481,22 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Goes past the record that [`Line::next`] has found. A pipe does so by itself.
+    /// Goes past what [`Line::next`] has found. A pipe goes past a record by itself.
     pub fn skip_next(&mut self) {
         if let Some(ahead) = &mut self.ahead {
             ahead.taken = true;
             return;
         }
-        // SAFETY: By the invariant.
+        // SAFETY: By the invariant; without an iterator of its own, the reader takes records out, and is at the pack.
         unsafe {
             let iter = ktrace_buffer_iter(self.iter);
-            if !iter.is_null() {
+            if let Some(first) = self.next_pack.take() {
+                if iter.is_null() {
+                    first.take();
+                } else if let Some(place) = &mut self.place {
+                    first.note(place);
+                }
+            } else if !iter.is_null() {
                 ring_buffer_iter_advance(iter);
             }
         }
@@ -468,6 +510,8 @@ pub struct Next {
     /// The record that is being printed was taken out of the buffer already, and what is found there
     /// now is the next one.
     pub taken: bool,
+    /// The return is the first item of a pack that has more, or may have; a pipe goes past one that has not.
+    pub in_pack: bool,
 }
 
 /// Whether `func` is where an interrupt enters the kernel.

@@ -29,6 +29,7 @@ pub mod instances;
 pub mod iter;
 mod list;
 pub mod live;
+pub mod markers;
 pub mod names;
 pub mod once;
 pub mod pid_map;

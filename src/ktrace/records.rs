@@ -298,15 +298,10 @@ pub struct GraphReturn {
     pub calltime_ns: u64,
     /// When it returned.
     pub rettime_ns: u64,
-    /// There was a record of the call.
-    pub closes: bool,
 }
 
-/// What follows a return that closes a call or has a value, where the kernel's own record has no
-/// room for it. The kernel, and whatever reads its records, overlooks it.
-const GRAPH_CLOSES: u32 = 1;
-
-/// In the same place: what stands where the value would is none. Only in records that are made for who prints.
+/// Follows the kernel's record of a return: the kernel's field for the value does not hold one. Only in
+/// records that are made for printing, never in the ring buffer.
 const GRAPH_NO_VALUE: u32 = 2;
 
 /// Whether the kernel's own record has room for the value that a function returns. Where it has,
@@ -334,7 +329,6 @@ pub(super) fn graph_return_len(ret: &GraphReturn) -> usize {
     let behind = match ret.value {
         Some(_) if !HAS_VALUE => size_of::<u32>() + size_of::<usize>(),
         None if HAS_VALUE => size_of::<u32>(),
-        _ if ret.closes => size_of::<u32>(),
         _ => 0,
     };
     size_of::<abi::ftrace_graph_ret_entry>() + behind
@@ -363,12 +357,11 @@ pub(super) unsafe fn fill_graph_return(record: *mut u8, ret: &GraphReturn) {
         put(addr_of_mut!((*entry).rettime), ret.rettime_ns);
         if behind != 0 {
             let place: *mut u32 = record.add(fixed).cast();
-            let closes = if ret.closes { GRAPH_CLOSES } else { 0 };
             let no_value = match ret.value {
-                None if HAS_VALUE => GRAPH_NO_VALUE,
-                _ => 0,
+                None => GRAPH_NO_VALUE,
+                Some(_) => 0,
             };
-            put(place, closes | no_value);
+            put(place, no_value);
             if behind > size_of::<u32>() {
                 put(place.add(1).cast::<usize>(), value);
             }
@@ -459,7 +452,6 @@ pub(super) unsafe fn read_graph_return(record: *const u8, len: usize) -> Option<
         value,
         calltime_ns: entry.calltime,
         rettime_ns: entry.rettime,
-        closes: flags & GRAPH_CLOSES != 0,
     })
 }
 

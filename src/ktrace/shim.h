@@ -93,6 +93,7 @@ void ktrace_name_of_changes(struct task_struct *task);
 void ktrace_settle_tasks(void);
 void ktrace_visit_task(void *visitor, struct task_struct *task);
 void ktrace_deferred(void);
+void ktrace_graph_interposed(unsigned int context);
 unsigned int ktrace_print_line(struct trace_iterator *iter);
 
 /* Defined in task.c, called from other C. */
@@ -103,6 +104,7 @@ void ktrace_detach_probes(const struct ktrace_probe *probes, unsigned int nr);
 /* Called from Rust. Defined in symbols.c, */
 bool ktrace_bind(unsigned int index, unsigned long addr);
 int ktrace_find_kallsyms(unsigned long *addr);
+unsigned long ktrace_find_data(const char *name, unsigned long text, unsigned long text_end);
 int ktrace_locked_down(void);
 
 /* in ftrace_ops.c, */
@@ -132,7 +134,15 @@ void ktrace_detach_name_probe(void *user);
 void ktrace_settle_later(void);
 void ktrace_visit_tasks(void *visitor);
 
+/* in markers.c, */
+int ktrace_watch_markers(void);
+void ktrace_unwatch_markers(void);
+
 /* in instances.c, */
+#define KTRACE_CHANGED_INSTANCES 1
+#define KTRACE_CHANGED_EVENTS 2
+#define KTRACE_CHANGED_FUNCTIONS 4
+u32 ktrace_take_changes(void);
 int ktrace_watch_instances(void);
 void ktrace_unwatch_instances(void);
 

@@ -114,6 +114,35 @@ int ktrace_find_kallsyms(unsigned long *addr)
 	return 0;
 }
 
+/* Defined above. */
+int ktrace_call_kallsyms_on_each_match_symbol(int (*fn)(void *data, unsigned long addr),
+					      const char *name, void *data);
+
+struct ktrace_data_search {
+	unsigned long text;
+	unsigned long text_end;
+	unsigned long found;
+};
+
+static int ktrace_match_data(void *data, unsigned long addr)
+{
+	struct ktrace_data_search *search = data;
+
+	if (addr >= search->text && addr < search->text_end)
+		return 0;
+	search->found = addr;
+	return 1;
+}
+
+/* The first symbol of that name which is not in the kernel's text; 0 if there is none. */
+unsigned long ktrace_find_data(const char *name, unsigned long text, unsigned long text_end)
+{
+	struct ktrace_data_search search = { .text = text, .text_end = text_end };
+
+	ktrace_call_kallsyms_on_each_match_symbol(ktrace_match_data, name, &search);
+	return search.found;
+}
+
 int ktrace_locked_down(void)
 {
 	return security_locked_down(LOCKDOWN_TRACEFS);

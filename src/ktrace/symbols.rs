@@ -75,7 +75,7 @@ functions! {
     c"ftrace_graph_ret_addr", "CONFIG_FUNCTION_GRAPH_TRACER": "the caller under a graph tracer";
     c"ftrace_graph_get_ret_stack", "CONFIG_FUNCTION_GRAPH_TRACER": "the callers of a call";
     c"ftrace_graph_top_ret_addr", "CONFIG_FUNCTION_GRAPH_TRACER": "where a call returns to";
-    c"ftrace_lookup_ip", "CONFIG_DYNAMIC_FTRACE": "set_graph_function";
+    c"kallsyms_on_each_match_symbol", "CONFIG_KALLSYMS": "set_graph_function";
     c"trace_default_header", "CONFIG_TRACING": "the head of the output";
     c"print_graph_headers_flags", "CONFIG_FUNCTION_GRAPH_TRACER": "the head of the output";
     c"trace_print_graph_duration", "CONFIG_FUNCTION_GRAPH_TRACER": "durations in the output";
@@ -113,6 +113,8 @@ data! {
     ReturnToHandler = c"return_to_handler", "CONFIG_FUNCTION_GRAPH_TRACER": "the true caller";
     GraphHash = c"ftrace_graph_hash", "CONFIG_KALLSYMS_ALL": "set_graph_function";
     GraphNotraceHash = c"ftrace_graph_notrace_hash", "CONFIG_KALLSYMS_ALL": "set_graph_notrace";
+    GraphLock = c"graph_lock", "CONFIG_KALLSYMS_ALL": "set_graph_function";
+    EventMutex = c"event_mutex", "CONFIG_KALLSYMS_ALL": "events beside compact records";
     GraphMaxDepth = c"fgraph_max_depth", "CONFIG_KALLSYMS_ALL": "max_graph_depth";
     TracingThresh = c"tracing_thresh", "CONFIG_KALLSYMS_ALL": "tracing_thresh";
     GlobalTrace = c"global_trace", "CONFIG_KALLSYMS_ALL": "the trace clock in use";
@@ -120,6 +122,7 @@ data! {
     IrqTextStart = c"__irqentry_text_start", "CONFIG_KALLSYMS": "interrupts in the output";
     IrqTextEnd = c"__irqentry_text_end", "CONFIG_KALLSYMS": "interrupts in the output";
     Text = c"_stext", "CONFIG_KALLSYMS": "functions in compact records";
+    TextEnd = c"_etext", "CONFIG_KALLSYMS": "telling functions from data";
     BtfStart = c"__start_BTF", "CONFIG_DEBUG_INFO_BTF": "checking that the types fit";
     BtfStop = c"__stop_BTF", "CONFIG_DEBUG_INFO_BTF": "checking that the types fit";
 }
@@ -130,6 +133,7 @@ extern "C" {
     fn ktrace_bind(index: c_uint, addr: c_ulong) -> bool;
     fn ktrace_locked_down() -> c_int;
     fn ktrace_find_kallsyms(addr: *mut c_ulong) -> c_int;
+    fn ktrace_find_data(name: *const c_char, text: c_ulong, text_end: c_ulong) -> c_ulong;
     fn ktrace_find_task_probes() -> *const c_char;
     fn ktrace_call_kallsyms_lookup_name(name: *const c_char) -> c_ulong;
 }
@@ -249,6 +253,22 @@ fn find_data() -> Result {
         }
         address.store(found as usize, Relaxed);
     }
+    // With lockdep, a function has this name as well.
+    let (lock, place) = (
+        Data::GraphLock as usize,
+        ADDRESSES.get(Data::GraphLock as usize),
+    );
+    let (Some(symbol), Some(place)) = (DATA.get(lock), place) else {
+        return Err(EINVAL);
+    };
+    let (text, end) = (Data::Text.address(), Data::TextEnd.address());
+    // SAFETY: `find_functions()` was called before; `name` is a C string.
+    let found =
+        unsafe { ktrace_find_data(symbol.name.as_chars(), text as c_ulong, end as c_ulong) };
+    if found == 0 {
+        return Err(missing(symbol));
+    }
+    place.store(found as usize, Relaxed);
     Ok(())
 }
 

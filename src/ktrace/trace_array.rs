@@ -36,6 +36,7 @@ use super::{
 extern "C" {
     fn ktrace_call_tracing_check_open_get_tr(tr: *mut abi::trace_array) -> c_int;
     fn ktrace_call_trace_array_put(tr: *mut abi::trace_array);
+    fn ktrace_events_are_on(files: *const abi::list_head) -> bool;
     fn ktrace_events_were_on(files: *const abi::list_head) -> bool;
     fn ring_buffer_entries(buffer: *mut abi::trace_buffer) -> c_ulong;
     fn ring_buffer_overruns(buffer: *mut abi::trace_buffer) -> c_ulong;
@@ -145,6 +146,13 @@ impl TraceArray {
         unsafe { ktrace_events_were_on(addr_of!((*self.as_ptr()).events)) }
     }
 
+    /// Whether any event is enabled there, softly or not.
+    pub fn has_events_on(&self, _: &TypesLock) -> bool {
+        // SAFETY: The list of a live trace array, which changes under the lock alone, see above; of its elements a word
+        // is read.
+        unsafe { ktrace_events_are_on(addr_of!((*self.as_ptr()).events)) }
+    }
+
     /// Records in the buffer now, and records that were overwritten before they were read.
     pub fn entries(&self) -> (u64, u64) {
         let buffer = self.buffer();
@@ -179,6 +187,16 @@ impl TraceArray {
 ///
 /// The mutex is held by this task until drop.
 pub struct TypesLock(NotThreadSafe);
+
+/// Waits until no event is being enabled or disabled any more of those that have begun to be. May sleep; without
+/// [`TypesLock`], which is taken after the kernel's lock of events.
+pub fn wait_for_events(_: Resolved) {
+    // SAFETY: The kernel's own static mutex, found by its name, as `Resolved` shows.
+    unsafe {
+        bindings::mutex_lock(Data::EventMutex.as_ptr());
+        bindings::mutex_unlock(Data::EventMutex.as_ptr());
+    }
+}
 
 impl TypesLock {
     /// Takes the lock. May sleep.

@@ -720,14 +720,18 @@ pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
     let printed = match unsafe { readings.as_mut() } {
         Some(readings) => {
             // SAFETY: By the precondition.
-            let mut line = unsafe { Line::new(iter, readings.shared.ahead.as_mut()) };
+            let mut line = unsafe {
+                let shared = &mut readings.shared;
+                let place = shared.sources.get_mut(cpu).map(|source| &mut source.place);
+                Line::new(iter, shared.ahead.as_mut(), T::pack_kind(), place)
+            };
             let printed = T::print(&mut line, Some(&mut readings.cpus), cpu);
             readings.shared.is_earlier = printed == Printed::Earlier;
             printed
         }
         None => {
             // SAFETY: By the precondition.
-            let mut line = unsafe { Line::new(iter, None) };
+            let mut line = unsafe { Line::new(iter, None, T::pack_kind(), None) };
             T::print(&mut line, None, cpu)
         }
     };

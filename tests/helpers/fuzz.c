@@ -418,7 +418,7 @@ static void shared_list(void)
 static void option(void)
 {
 	static const char *const names[] = {
-		"ferro-args", "ferro-stacktrace", "ferro-graph", "ferro-times", "ferro-entries",
+		"ferro-args", "ferro-stacktrace", "ferro-graph", "ferro-times",
 		"ferro-profile", "ferro-retval", "ferro-retaddr", "ferro-irqs", "ferro-compact",
 		"ferro-proc", "ferro-abstime", "ferro-tail", "overwrite", "record-tgid", "latency-format",
 	};

@@ -10,6 +10,7 @@
  *	naps N		root_naps calls sleep so often, for 10 ms each
  *	hold MS		root_hold has the lock for so long
  *	lock		root_lock calls take, which waits for the lock
+ *	printk N	printk calls __trace_puts()
  *	move CPU	root_move calls move, which ends on another CPU
  *	tail		root_tail calls tail, which leaf follows in its place
  *	deep N		root_deep calls itself so deep
@@ -185,6 +186,14 @@ noinline int tree_root_irq(long n)
 	return 0;
 }
 
+noinline int tree_printk(long n)
+{
+	/* Not trace_printk(), for which the kernel logs a notice. */
+	__trace_puts(_THIS_IP_, "the tree speaks\n");
+	STAY();
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*call)(long n);
@@ -202,6 +211,7 @@ static const struct {
 	{ "deep", tree_root_deep },
 	{ "value", tree_root_value, true },
 	{ "irq", tree_root_irq },
+	{ "printk", tree_printk },
 };
 
 int ktrace_test_tree(const char *which, unsigned long len, long n)

@@ -24,5 +24,6 @@ int tree_root_tail(long n);
 int tree_root_deep(long n);
 int tree_root_value(long n);
 int tree_root_irq(long n);
+int tree_printk(long n);
 
 #endif

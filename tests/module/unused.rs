@@ -27,6 +27,7 @@ use crate::ktrace::{
         Line,
         Printed, //
     },
+    records::Context,
     sched::{
         bind_sched_hooks,
         Arriving,
@@ -74,6 +75,7 @@ impl GraphHook for Nobody {
     }
     fn returned(&self, _: &Return<'_>) {}
     fn leaves(&self, _: &Open<'_>) {}
+    fn interposed(&self, _: &Open<'_>, _: Context) {}
     fn ends(&self, _: &Open<'_>) {}
 }
 

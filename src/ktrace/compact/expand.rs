@@ -54,11 +54,13 @@ extern "C" {
 /// What a reader remembers of the pack of a CPU that it was at last. How far one that takes records out
 /// has come stands in the pack itself ([`Head::taken`]), for the next reader.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Place {
+pub(in crate::ktrace) struct Place {
     serial: u32,
     /// Items that were printed, and how many that had been one time before.
     pub(super) done: usize,
     before: usize,
+    /// The pack whose first item was printed in a line of the record before it.
+    joined: Option<u32>,
 }
 
 impl Place {
@@ -70,12 +72,75 @@ impl Place {
         } else {
             let is_next = self.serial.wrapping_add(1) == pack.serial;
             let again = pack.repeats != 0 && is_next && self.done >= pack.repeats;
-            pack.taken.max(usize::from(again))
+            let joined = self.joined == Some(pack.serial);
+            pack.taken.max(usize::from(again || joined))
         };
+        self.joined = None;
         self.serial = pack.serial;
         self.before = first;
         self.done = first;
         first
+    }
+}
+
+/// The return that a pack begins with, which is printed with the entry in the record before it.
+#[derive(Clone, Copy)]
+pub(in crate::ktrace) struct FirstReturn {
+    pub(in crate::ktrace) ret: GraphReturn,
+    /// Whether the pack has nothing else.
+    pub(in crate::ktrace) is_only: bool,
+    /// Where the pack is.
+    record: *const u8,
+    serial: u32,
+}
+
+impl FirstReturn {
+    /// That of a record with this time. `None` if the pack begins with something else, or if its first item may have
+    /// been printed before.
+    ///
+    /// # Safety
+    ///
+    /// `record` must be that of a pack, of `len` bytes.
+    pub(in crate::ktrace) unsafe fn of(record: *const u8, len: usize, ts: u64) -> Option<Self> {
+        // SAFETY: By the precondition.
+        let pack = unsafe { Pack::new(record, len, ts) }?;
+        if pack.taken != 0 || pack.repeats != 0 {
+            return None;
+        }
+        // SAFETY: The words are read before this returns.
+        let words = unsafe { pack.in_place() };
+        let mut cursor = Cursor::new(&pack, &words, 0, 0);
+        let said = cursor.next?;
+        cursor.advance(&words);
+        match said.item {
+            Item::Return(call) => Some(Self {
+                ret: return_of(&said, &call),
+                is_only: cursor.next.is_none(),
+                record,
+                serial: pack.serial,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Notes for a file that the first item of the pack is printed.
+    pub(in crate::ktrace) fn note(&self, place: &mut Place) {
+        place.joined = Some(self.serial);
+    }
+
+    /// Notes in the pack that its first item is printed, for a reader that takes records out.
+    ///
+    /// # Safety
+    ///
+    /// The pack must be the next record of its CPU, which nobody else reads.
+    pub(in crate::ktrace) unsafe fn take(&self) {
+        let head: *mut Head = self
+            .record
+            .wrapping_add(size_of::<abi::trace_entry>())
+            .cast_mut()
+            .cast();
+        // SAFETY: By the precondition: it is on the page that is the reader's.
+        unsafe { addr_of_mut!((*head).taken).write(1) };
     }
 }
 
@@ -91,12 +156,18 @@ pub struct Ahead {
 impl Ahead {
     fn new(said: &Said, next: &Said) -> Self {
         let ret = match next.item {
-            Item::Return(call) if said.item.is_ended_by(&next.item) => {
-                Some(return_of(next, &call, true))
-            }
+            Item::Return(call) if said.item.is_ended_by(&next.item) => Some(return_of(next, &call)),
             _ => None,
         };
         Self { ret, taken: false }
+    }
+
+    /// The return of the very item that is being printed.
+    fn of(ret: GraphReturn) -> Self {
+        Self {
+            ret: Some(ret),
+            taken: false,
+        }
     }
 }
 
@@ -109,7 +180,7 @@ pub struct Shared {
     /// Whether the line that was printed last is not that of the record at hand: [`Printed::Earlier`].
     pub is_earlier: bool,
     /// For each CPU that there may be; none if this is not kept.
-    pub(super) sources: KVVec<Source>,
+    pub(in crate::ktrace) sources: KVVec<Source>,
     /// How many of them have a pack that is open.
     pub(super) nr_open: usize,
     /// What the iterator's `idx` is when it comes again for the rest of what is open.
@@ -119,8 +190,8 @@ pub struct Shared {
 }
 
 /// What is known of a CPU.
-pub(super) struct Source {
-    pub(super) place: Place,
+pub(in crate::ktrace) struct Source {
+    pub(in crate::ktrace) place: Place,
     /// The pack that a file is in the middle of, and a copy of its words.
     pub(super) open: Option<Cursor>,
     pub(super) words: [u64; MAX_WORDS],
@@ -132,6 +203,7 @@ impl Source {
             serial: 0,
             done: 0,
             before: 0,
+            joined: None,
         },
         open: None,
         words: [0; MAX_WORDS],
@@ -317,7 +389,7 @@ fn entry_of(call: &Call) -> GraphEntry {
     }
 }
 
-fn return_of(said: &Said, call: &Call, closes: bool) -> GraphReturn {
+fn return_of(said: &Said, call: &Call) -> GraphReturn {
     GraphReturn {
         call: entry_of(call),
         overrun: 0,
@@ -325,7 +397,6 @@ fn return_of(said: &Said, call: &Call, closes: bool) -> GraphReturn {
         value: None,
         calltime_ns: said.time.wrapping_sub(call.ns),
         rettime_ns: said.time,
-        closes,
     }
 }
 
@@ -344,14 +415,15 @@ impl Made {
                     addr_of_mut!((*entry).parent_ip).write_unaligned(parent_ip as c_ulong);
                     (abi::trace_type_TRACE_FN, size_of::<abi::ftrace_entry>())
                 }
-                Item::Begin(call) => {
+                // The exit of a leaf is printed with it: `print_item()`.
+                Item::Begin(call) | Item::Leaf(call) => {
                     let late_ns = Some(call.ns);
                     records::fill_graph_entry(place, entry_of(&call), &[], late_ns);
                     let len = records::graph_entry_len(&[], late_ns);
                     (abi::trace_type_TRACE_GRAPH_ENT, len)
                 }
-                Item::Leaf(call) | Item::Return(call) => {
-                    let ret = return_of(said, &call, matches!(said.item, Item::Return(_)));
+                Item::Return(call) => {
+                    let ret = return_of(said, &call);
                     records::fill_graph_return(place, &ret);
                     let len = records::graph_return_len(&ret);
                     (abi::trace_type_TRACE_GRAPH_RET, len)
@@ -527,6 +599,10 @@ pub(super) unsafe fn print_item(
     shared: *mut Shared,
 ) -> Option<(Printed, bool)> {
     let (mut made, len) = Made::new(pid, said);
+    let (ahead, is_leaf) = match &said.item {
+        Item::Leaf(call) => (Some(Ahead::of(return_of(said, call))), true),
+        _ => (ahead, false),
+    };
     let at = At {
         entry: made.0.as_mut_ptr().cast(),
         size: len as c_int,
@@ -539,6 +615,6 @@ pub(super) unsafe fn print_item(
         (*shared).ahead = ahead;
         let printed = print_record(iter, &at, shared);
         let now = (*shared).ahead.take();
-        Some((printed?, now.is_some_and(|ahead| ahead.taken)))
+        Some((printed?, !is_leaf && now.is_some_and(|ahead| ahead.taken)))
     }
 }

@@ -5,6 +5,7 @@
 use kernel::prelude::*;
 
 use super::{
+    frame::FrameRef,
     hook::{
         Bound,
         Inner, //
@@ -40,6 +41,32 @@ pub unsafe fn dispatch_call<G: Bound>(
     // SAFETY: As above.
     let call = unsafe { Call::new(open, call.func, fregs) };
     inner.state.called(&call)
+}
+
+/// # Safety
+///
+/// As for [`dispatch_call`]; `frame` is what `fgraph.c` has just filled in for that call.
+#[doc(hidden)]
+#[inline]
+pub unsafe fn dispatch_began<G: Bound>(
+    call: *const c_void,
+    graph: *mut c_void,
+    fregs: *mut c_void,
+    task: *mut kernel::bindings::task_struct,
+    frame: *mut c_void,
+) -> bool {
+    // SAFETY: By the precondition; `shared` is the first member. Freed only after the callback has
+    // returned.
+    let inner = unsafe { &*graph.cast::<Inner<G>>() };
+    // SAFETY: By the precondition.
+    let call = unsafe { &*call.cast::<abi::ftrace_graph_ent>() };
+    // SAFETY: Within the callback preemption is off, and the call is on the shadow stack.
+    let open = unsafe { inner.open(task, call.depth as i32) };
+    // SAFETY: Within the callback, with what ftrace passed.
+    let call = unsafe { Call::new(open, call.func, fregs) };
+    // SAFETY: By the precondition, the frame was filled in on the shadow stack, where it stays until the callback
+    // returns.
+    inner.state.began(&call, unsafe { FrameRef::made(frame) })
 }
 
 /// Calls `with` with the hook and the return that the kernel tells of.
@@ -178,39 +205,36 @@ macro_rules! bind_graph_hook {
             ///
             /// For `fgraph.c`: a registered hook, and what the kernel passed.
             #[no_mangle]
-            unsafe extern "C" fn ktrace_graph_long(
+            unsafe extern "C" fn ktrace_graph_late(
                 ret: *const c_void,
                 graph: *mut c_void,
                 fregs: *mut c_void,
                 task: *mut ::kernel::bindings::task_struct,
                 total_ns: u64,
-                written: u64,
             ) {
                 // SAFETY: By the precondition.
                 unsafe {
                     fgraph::dispatch_return::<$hook>(ret, graph, fregs, task, |hook, ret| {
-                        hook.long(ret, total_ns, written != 0)
+                        hook.late(ret, total_ns)
                     })
                 }
             }
 
             /// # Safety
             ///
-            /// For `fgraph.c`: a registered hook, and what the kernel passed.
+            /// For `fgraph.c`: a registered hook, what the kernel passed, and the frame of the call.
             #[no_mangle]
-            unsafe extern "C" fn ktrace_graph_doubted(
-                ret: *const c_void,
+            unsafe extern "C" fn ktrace_graph_began(
+                call: *const c_void,
                 graph: *mut c_void,
                 fregs: *mut c_void,
                 task: *mut ::kernel::bindings::task_struct,
-                total_ns: u64,
-            ) {
+                frame: *mut c_void,
+            ) -> c_int {
                 // SAFETY: By the precondition.
-                unsafe {
-                    fgraph::dispatch_return::<$hook>(ret, graph, fregs, task, |hook, ret| {
-                        hook.doubted(ret, total_ns)
-                    })
-                }
+                c_int::from(unsafe {
+                    fgraph::dispatch_began::<$hook>(call, graph, fregs, task, frame)
+                })
             }
 
             /// # Safety
@@ -225,6 +249,15 @@ macro_rules! bind_graph_hook {
             ) {
                 // SAFETY: By the precondition.
                 unsafe { fgraph::dispatch_add::<$hook>(ret, graph, total_ns, cpu) }
+            }
+
+            /// # Safety
+            ///
+            /// For `markers.c`: with preemption off.
+            #[no_mangle]
+            unsafe extern "C" fn ktrace_graph_interposed(context: c_uint) {
+                // SAFETY: By the precondition.
+                unsafe { fgraph::current_interposes::<$hook>(context) }
             }
 
             /// # Safety

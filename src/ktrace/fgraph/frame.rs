@@ -88,6 +88,19 @@ impl<'a> FrameRef<'a> {
         }
     }
 
+    /// The frame that `fgraph.c` has just made there.
+    ///
+    /// # Safety
+    ///
+    /// `data` points to a filled-in frame on the shadow stack of the current task, of a call that just begins, and
+    /// stays as long as the result lives.
+    #[inline(always)]
+    pub(super) unsafe fn made(data: *mut c_void) -> Self {
+        // SAFETY: By the precondition it is a `Stored`, whose members are atomics or not written to any more.
+        // INVARIANT: By the precondition.
+        Self(unsafe { &*data.cast::<Stored>() })
+    }
+
     /// The frame that lies there, if it is of the hook with that tag.
     ///
     /// # Safety
@@ -101,9 +114,9 @@ impl<'a> FrameRef<'a> {
         (stored.tag_flags.read_once() >> FLAG_BITS == tag).then_some(Self(stored))
     }
 
-    /// Takes the tag away: the call returns. Its flags hold still from here on.
+    /// Takes the tag away: the call returns, or is not traced after all. Its flags hold still from here on.
     #[inline]
-    pub(super) fn disown(&self) {
+    pub fn disown(&self) {
         let highest: *mut u8 = self.0.tag_flags.as_ptr().cast();
         // SAFETY: The last byte of a word on the stack of the current task, which nobody changes but an interrupt
         // on top of it: it has finished, or comes later and leaves alone what has not its tag any more. A flag

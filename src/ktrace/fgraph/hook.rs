@@ -43,6 +43,7 @@ use crate::ktrace::{
     compact::packer::Packer,
     gate,
     once::Once,
+    records::Context,
     symbols::Resolved,
     task::Task,
     trace_array::TraceArray, //
@@ -290,6 +291,22 @@ unsafe fn for_each_open<G: Bound>(mut with: impl FnMut(&G, &Open<'_>)) {
         // SAFETY: As above, and preemption is off. What is on the stack stays: this runs in its task.
         let open = unsafe { inner.open(task, depth) };
         with(&inner.state, &open);
+    }
+}
+
+/// Reports to all hooks that a record which is no event is about to be written in the current task, in that context.
+///
+/// # Safety
+///
+/// Preemption is off.
+pub unsafe fn current_interposes<G: Bound>(context: u32) {
+    if HOOKED.read_once() != 0 {
+        // SAFETY: By the precondition.
+        unsafe {
+            for_each_open::<G>(|hook, open| {
+                hook.interposed(open, Context::new(context, open.task().pid()));
+            });
+        }
     }
 }
 

@@ -59,6 +59,7 @@ mod usual;
 pub use bind::{
     bind_graph_hook,
     dispatch_add,
+    dispatch_began,
     dispatch_call,
     dispatch_full,
     dispatch_return, //
@@ -66,6 +67,7 @@ pub use bind::{
 pub use frame::FrameRef;
 pub use hook::{
     current_ends,
+    current_interposes,
     current_leaves,
     for_each_hook,
     synchronize,
@@ -81,6 +83,10 @@ pub use open::{
     TaskWord, //
 };
 pub use settings::{
+    copy_graph_functions,
+    drop_graph_functions,
+    has_any_functions,
+    has_graph_functions,
     in_graph_function,
     in_graph_notrace,
     in_hardirq,
@@ -93,7 +99,12 @@ pub use timer::{
     Both,
     Moment, //
 };
-pub use usual::Usual;
+pub use usual::{
+    Usual,
+    When, //
+};
+
+use crate::ktrace::records::Context;
 
 /// What is done when a hooked function is called and when it returns.
 pub trait GraphHook: Send + Sync + Sized + 'static {
@@ -109,26 +120,33 @@ pub trait GraphHook: Send + Sync + Sized + 'static {
         None
     }
 
+    /// A call begins that takes the shortest way, and its entry is to be written now; `frame` is kept for it. True if
+    /// that was done; false drops the call and its frame, and its return is not reported. Context as for
+    /// [`GraphHook::called`].
+    fn began(&self, _call: &Call<'_>, _frame: FrameRef<'_>) -> bool {
+        false
+    }
+
     /// A call returns that took the shortest way, after so many ns, and did not lose the CPU, which is
-    /// `cpu`; [`Usual::adds_up`] is set. As above.
+    /// `cpu`; [`Usual::adds_up`] is set. Context as for [`GraphHook::returned`], here and below.
     fn added(&self, _cpu: usize, _func: usize, _total_ns: u64) {}
 
-    /// The same where it is not; there is a limit ([`Usual::least_ns`]), which it reaches, or its beginning is
-    /// written.
-    fn long(&self, _ret: &Return<'_>, _total_ns: u64, _written: bool) {}
-
-    /// The same where there is no limit.
+    /// Such a call returns, its return is to be written, and its entry, if that is not `written`; those of its callers are.
     fn ended(&self, _ret: &Return<'_>, _total_ns: u64, _written: bool) {}
 
-    /// The same where its beginning is not written, and [`Usual::unwritten`] was not set: nobody knows whether
-    /// those of its callers are.
-    fn doubted(&self, _ret: &Return<'_>, _total_ns: u64) {}
+    /// Such a call returns whose entry is not written, nor need those of its callers be. It takes as long as
+    /// [`Usual::least_ns`], if there is a limit.
+    fn late(&self, _ret: &Return<'_>, _total_ns: u64) {}
 
     /// A call that takes the shortest way finds the shadow stack full. As above.
     fn stack_full(&self) {}
 
     /// The current task is about to lose its CPU. With interrupts off.
     fn leaves(&self, task: &Open<'_>);
+
+    /// A record that is no event is about to be written in the current task, in that context ([`super::markers`]).
+    /// Context as for [`GraphHook::called`].
+    fn interposed(&self, task: &Open<'_>, context: Context);
 
     /// The current task is about to end, and will not return from the calls that are open.
     fn ends(&self, task: &Open<'_>);

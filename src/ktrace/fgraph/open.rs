@@ -20,6 +20,7 @@ use kernel::{
 #[allow(improper_ctypes)]
 extern "C" {
     fn ktrace_graph_learn(graph: *mut Shared, frame: *mut c_void, word: *mut c_ulong);
+    fn ktrace_graph_task_is_in(graph: *mut Shared) -> bool;
     fn ktrace_return_value(fregs: *mut c_void) -> c_ulong;
     fn ktrace_context() -> c_uint;
     fn ktrace_argument(fregs: *mut c_void, n: c_uint) -> c_ulong;
@@ -137,6 +138,14 @@ impl<'a> Open<'a> {
     #[inline]
     pub fn tag(&self) -> u32 {
         self.tag
+    }
+
+    /// Whether the current task is traced by this hook at this moment: by the filter of the trace array, and by
+    /// `set_ftrace_pid`. It may have been when an open call began, and not be now.
+    #[inline]
+    pub fn is_task_traced(&self) -> bool {
+        // SAFETY: The hook is alive, by the invariant; looks at the current task, with preemption off.
+        unsafe { ktrace_graph_task_is_in(self.shared.as_ptr()) }
     }
 
     /// The current task.

@@ -2,46 +2,182 @@
 
 //! What the kernel's own files say of the call graph.
 
-use kernel::prelude::*;
+use core::ptr::null_mut;
 
-use crate::ktrace::{
-    abi,
-    symbols::Data, //
+use kernel::{
+    alloc::KVVec,
+    bindings,
+    prelude::*,
+    sync::atomic::{
+        Acquire,
+        Release, //
+    },
 };
 
-// Some structs behind these pointers have no members in some configurations.
-#[allow(improper_ctypes)]
+use super::hook::synchronize;
+use crate::ktrace::{
+    abi,
+    atomic::AtomicPtr,
+    once::Once,
+    symbols::{
+        Data,
+        Resolved, //
+    },
+};
+
 extern "C" {
     fn ktrace_in_hardirq() -> bool;
-    fn ktrace_call_ftrace_lookup_ip(hash: *mut abi::ftrace_hash, ip: c_ulong) -> *mut c_void;
 }
 
-/// Whether `func` is in a hash that the kernel's files fill. `None` if that is empty.
-#[inline]
-fn is_in(hash: Data, func: usize) -> Option<bool> {
-    let place: *const *mut abi::ftrace_hash = hash.as_ptr::<*mut abi::ftrace_hash>();
-    // SAFETY: The kernel's variable of that name, which always points to a hash. One that is replaced just now is
-    // looked at as the kernel's own tracer looks at it, with preemption off, which is all that it asks of its
-    // readers; docs/safety.md says what it neglects.
-    unsafe {
-        let hash = place.read_volatile();
-        if (*hash).count == 0 {
-            return None;
-        }
-        Some(!ktrace_call_ftrace_lookup_ip(hash, func as c_ulong).is_null())
+/// Functions of one of the kernel's files: a table with open addressing, never more than half full. 0 is no function.
+struct Functions(KVVec<usize>);
+
+impl Functions {
+    /// An empty table with room for `n` functions.
+    fn with_room(n: usize) -> Result<Self> {
+        let slots = n.saturating_mul(2).max(2).next_power_of_two();
+        Ok(Self(KVVec::from_elem(0, slots, GFP_KERNEL)?))
     }
+
+    /// The place where `func` is, or would be.
+    #[inline]
+    fn place(&self, func: usize) -> Option<usize> {
+        let mask = self.0.len().wrapping_sub(1);
+        // Functions are aligned to 16 bytes, or to 4.
+        let first = func >> 4 ^ func >> 12;
+        (0..self.0.len())
+            .map(|step| first.wrapping_add(step) & mask)
+            .find(|at| self.0.get(*at).is_none_or(|is| *is == func || *is == 0))
+    }
+
+    fn add(&mut self, func: usize) {
+        if let Some(place) = self.place(func).and_then(|at| self.0.get_mut(at)) {
+            *place = func;
+        }
+    }
+
+    #[inline]
+    fn has(&self, func: usize) -> bool {
+        let at = self.place(func);
+        at.and_then(|at| self.0.get(at)) == Some(&func) && func != 0
+    }
+}
+
+/// Copies of what the kernel's files have, null if nothing. The kernel frees a hash that is replaced without waiting
+/// for every callback that may read it (`synchronize_rcu_tasks_rude()` waits for nobody where the architecture wants
+/// noinstr), so callbacks read these alone.
+static COPIES: [AtomicPtr<Functions>; 2] = [const { AtomicPtr::null() }; 2];
+
+/// `set_graph_function`, as an index of [`COPIES`].
+const FUNCTION: usize = 0;
+/// `set_graph_notrace`.
+const NOTRACE: usize = 1;
+
+/// The functions of a hash; `None` if it has none.
+///
+/// # Safety
+///
+/// `hash` is valid, and nobody changes it meanwhile.
+unsafe fn functions_of(hash: *const abi::ftrace_hash) -> Result<Option<Functions>> {
+    // SAFETY: By the precondition: so many buckets, each a list of `ftrace_func_entry`, of which the node is the first
+    // member; an empty hash may have no buckets.
+    unsafe {
+        if (*hash).count == 0 {
+            return Ok(None);
+        }
+        let mut functions = Functions::with_room((*hash).count)?;
+        for bucket in 0..1usize << (*hash).size_bits {
+            let mut node = (*(*hash).buckets.add(bucket)).first;
+            while !node.is_null() {
+                let entry = node.cast::<abi::ftrace_func_entry>();
+                functions.add((*entry).ip);
+                node = (*entry).hlist.next;
+            }
+        }
+        Ok(Some(functions))
+    }
+}
+
+/// Replaces a copy. May sleep; not to be called twice at once.
+fn replace(which: usize, functions: Option<KBox<Functions>>) {
+    let Some(place) = COPIES.get(which) else {
+        return;
+    };
+    let new = functions.map_or(null_mut(), KBox::into_raw);
+    let old = place.load(Acquire);
+    place.store(new, Release);
+    if !old.is_null() {
+        synchronize();
+        // SAFETY: From `into_raw()`; callbacks that found it are through, as preemption is off in them.
+        drop(unsafe { KBox::from_raw(old) });
+    }
+}
+
+/// Copies what `set_graph_function` and `set_graph_notrace` have. May sleep; not to be called twice at once.
+///
+/// # Errors
+///
+/// `ENOMEM`, with the old copies in place.
+pub fn copy_graph_functions(_: Resolved) -> Result {
+    let hashes = [Data::GraphHash, Data::GraphNotraceHash];
+    for (which, hash) in hashes.into_iter().enumerate() {
+        // SAFETY: The kernel's own mutex, which it holds to replace one of these hashes (`ftrace_graph_release()`); one
+        // that is in place is never changed.
+        let functions = unsafe {
+            bindings::mutex_lock(Data::GraphLock.as_ptr());
+            let functions = functions_of(*hash.as_ptr::<*const abi::ftrace_hash>());
+            bindings::mutex_unlock(Data::GraphLock.as_ptr());
+            functions?
+        };
+        replace(
+            which,
+            match functions {
+                Some(functions) => Some(KBox::new(functions, GFP_KERNEL)?),
+                None => None,
+            },
+        );
+    }
+    Ok(())
+}
+
+/// Frees the copies. May sleep; no callback comes any more.
+pub fn drop_graph_functions() {
+    replace(FUNCTION, None);
+    replace(NOTRACE, None);
+}
+
+/// Whether `func` is in one of the files. `None` if that is empty.
+#[inline]
+fn is_in(which: usize, func: usize) -> Option<bool> {
+    let place = COPIES.get(which)?;
+    // SAFETY: Null, or a copy that stays until all are through that have preemption off.
+    let functions = unsafe { place.read_once().as_ref() }?;
+    Some(functions.has(func))
 }
 
 /// Whether `func` is in `set_graph_function`; `None` if nothing is. For callbacks.
 #[inline]
 pub fn in_graph_function(func: usize) -> Option<bool> {
-    is_in(Data::GraphHash, func)
+    is_in(FUNCTION, func)
+}
+
+/// Whether `set_graph_function` has any function.
+#[inline]
+pub fn has_graph_functions() -> bool {
+    COPIES
+        .get(FUNCTION)
+        .is_some_and(|place| !place.read_once().is_null())
+}
+
+/// Whether `set_graph_function` or `set_graph_notrace` has any function.
+pub fn has_any_functions() -> bool {
+    COPIES.iter().any(|place| !place.read_once().is_null())
 }
 
 /// Whether `func` is in `set_graph_notrace`. For callbacks.
 #[inline]
 pub fn in_graph_notrace(func: usize) -> bool {
-    is_in(Data::GraphNotraceHash, func).unwrap_or(false)
+    is_in(NOTRACE, func).unwrap_or(false)
 }
 
 /// `max_graph_depth`; 0 is no limit.

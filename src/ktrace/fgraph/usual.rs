@@ -15,13 +15,37 @@ use kernel::{
 use crate::ktrace::{
     abi,
     atomic::AtomicPtr,
+    once::Once,
     symbols::Data, //
 };
 
-/// Which calls need nothing but to be timed, before they return: what [`super::GraphHook::called`] would do for
-/// them is to keep a frame with the number of the task's switches, no flags, and to set bits of the task's
-/// word. These take the shortest way, which is in C, inlined into the hook; `fgraph.c` says what it looks at.
-/// What is referred to is read at each call.
+/// When the entry of a call is written; `enum ktrace_when` in `fgraph.h`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum When {
+    /// Only if the call takes as long as [`Usual::least_ns`], if ever.
+    IfLong = 0,
+    /// When a callee begins, or together with the return.
+    IfNeeded = 1,
+    /// When the call begins.
+    AtCall = 2,
+}
+
+impl When {
+    /// From the value that [`Usual::when`] holds.
+    #[inline]
+    pub fn read(from: &Atomic<u32>) -> Self {
+        match from.read_once() {
+            0 => Self::IfLong,
+            1 => Self::IfNeeded,
+            _ => Self::AtCall,
+        }
+    }
+}
+
+/// Which calls take the shortest way, which is in C, inlined into the hook; `fgraph.c` says what it looks at.
+/// What [`super::GraphHook::called`] would do for them is to keep a frame with the number of the task's switches, to
+/// set bits of the task's word, and to write the entry if [`When`] says so. What is referred to is read at each call.
 ///
 /// The upper half of the task's word is how many calls have found the shadow stack full; a return that
 /// finds it different does not take that way.
@@ -33,17 +57,19 @@ pub struct Usual<'a> {
     pub settled: usize,
     /// Bits that such a call sets.
     pub opens: usize,
-    /// The one of these that says that there may be callers to be written: if it is set, and there is no
-    /// threshold, the call is not a usual one; nor is the return, if it is not. It is cleared when something
-    /// was written.
+    /// The one of these that says that there may be open calls whose entries are not written. A call whose entry is
+    /// written when it begins does not set it. If it is set, calls are not usual unless entries are written
+    /// [`When::IfLong`]. It is cleared when something was written.
     pub unwritten: usize,
-    /// The flag of a frame that says that its beginning is written.
+    /// The flag of a frame that says that the entry is written.
     pub written: u32,
+    /// When the entry is written, as a [`When`].
+    pub when: &'a Atomic<u32>,
     /// Calls that are less deep than this, as far as the hook is concerned.
     pub below: &'a Atomic<u32>,
-    /// What is shorter, in ns, is not written, nor told; 0 is no limit.
+    /// What is shorter, in ns, is not written, nor reported; 0 is no limit.
     pub least_ns: &'a Atomic<u64>,
-    /// All is told, however short, and callers do not matter.
+    /// All is reported, however short, and callers do not matter.
     pub adds_up: bool,
 }
 
@@ -53,11 +79,10 @@ struct UsualPointers {
     special: usize,
     opens: usize,
     unwritten: usize,
-    /// Which of these make a call unusual while there is no limit: none, where all is added up.
-    stops: usize,
+    when: *const Atomic<u32>,
     below: *const Atomic<u32>,
     least_ns: *const Atomic<u64>,
-    not_written: u64,
+    written: u64,
     adds_up: u32,
 }
 
@@ -66,10 +91,10 @@ impl UsualPointers {
         special: 0,
         opens: 0,
         unwritten: 0,
-        stops: 0,
+        when: null(),
         below: null(),
         least_ns: null(),
-        not_written: 0,
+        written: 0,
         adds_up: 0,
     };
 
@@ -78,13 +103,10 @@ impl UsualPointers {
             special: usual.special,
             opens: usual.opens,
             unwritten: usual.unwritten,
-            stops: match usual.adds_up {
-                true => 0,
-                false => usual.unwritten,
-            },
+            when: usual.when,
             below: usual.below,
             least_ns: usual.least_ns,
-            not_written: !kept(usual.written),
+            written: kept(usual.written),
             adds_up: u32::from(usual.adds_up),
         }
     }
@@ -121,8 +143,6 @@ impl Place {
 pub(super) struct Shared {
     pub(super) ops: abi::fgraph_ops,
     usual: UsualPointers,
-    graph_hash: *const c_void,
-    graph_notrace_hash: *const c_void,
     max_depth: *const c_void,
     place: *const Place,
     places: [Place; 2],
@@ -147,8 +167,6 @@ impl Shared {
                 Some(usual) => UsualPointers::new(usual),
                 None => UsualPointers::NONE,
             },
-            graph_hash: Data::GraphHash.as_ptr::<c_void>(),
-            graph_notrace_hash: Data::GraphNotraceHash.as_ptr::<c_void>(),
             max_depth: Data::GraphMaxDepth.as_ptr::<c_void>(),
             // The C side has it point to the first of these.
             place: null(),
