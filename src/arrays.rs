@@ -595,7 +595,11 @@ impl State {
     /// `ENOMEM`, with the old copies in place.
     pub(crate) fn see_graph_functions(&self) -> Result {
         ktrace::fgraph::copy_graph_functions(self.resolved)?;
-        self.arrays.iter().for_each(|array| array.recorder.settle());
+        for array in &self.arrays {
+            if let Some(Recording::Graph(hook)) = &array.hook {
+                hook.see_graph_functions();
+            }
+        }
         Ok(())
     }
 

@@ -24,10 +24,7 @@ use crate::{
             word::Item, //
         },
         counters::Counters,
-        fgraph::{
-            self,
-            When, //
-        },
+        fgraph::When,
         ftrace_ops::{
             bind_function_hook,
             Call,
@@ -205,8 +202,8 @@ impl Recorder {
         self.settle();
     }
 
-    /// Derives what hot paths look at from options, limits, events and the kernel's files.
-    pub(crate) fn settle(&self) {
+    /// Derives what hot paths look at from options, limits and events.
+    fn settle(&self) {
         const STANDARD: u32 = option::MORE_AT_CALL;
         let flags = self.flags();
         let packs = flags & (option::COMPACT | STANDARD) == option::COMPACT;
@@ -217,7 +214,7 @@ impl Recorder {
         };
         self.when.store(when as u32, Relaxed);
         let below = match self.limits.max_depth() {
-            _ if flags & option::IRQS == 0 || fgraph::has_any_functions() => 0,
+            _ if flags & option::IRQS == 0 => 0,
             0 => i32::MAX as u32,
             depth => depth,
         };

@@ -277,47 +277,47 @@ static ktrace_stage void ktrace_graph_leaf(const struct ftrace_graph_ret *ret,
 	pack->busy = 0;
 }
 
-/* Whether `set_ftrace_pid` and `set_ftrace_notrace_pid` let the current task be traced. */
+/*
+ * Whether the kernel asks its files of pids first, with a function of its own in front
+ * of ours (fgraph_update_pid_func() in kernel/trace/fgraph.c).
+ */
+static __always_inline bool ktrace_graph_has_pids(struct ktrace_graph *graph)
+{
+	return READ_ONCE(graph->ops.entryfunc) != graph->ops.saved_func;
+}
+
+/* What that function finds (fgraph_pid_func()). */
 static __always_inline bool ktrace_graph_pid_is_in(struct ktrace_graph *graph)
 {
 	u8 __percpu *data;
 	int pid;
 
-	/* The kernel puts a function of its own in front while a file has a pid. */
-	if (READ_ONCE(graph->ops.entryfunc) == ktrace_graph_entry)
-		return true;
 	data = KTRACE_MEMBER(u8 __percpu *, graph->ops.ops.private,
 			     KTRACE_trace_array_array_buffer + KTRACE_array_buffer_data);
 	pid = KTRACE_MEMBER(int, raw_cpu_ptr(data), KTRACE_trace_array_cpu_ftrace_ignore_pid);
-	/* fgraph_pid_func() in kernel/trace/fgraph.c. */
 	return pid == KTRACE_PID_TRACE || pid == current->pid;
 }
 
-/*
- * Whether the call that returns would be traced if it began now: the task is traced
- * for sure, and no file restricts functions or depths.
- */
-static __always_inline bool ktrace_graph_is_in(struct ktrace_graph *graph, int depth)
-{
-	return __this_cpu_read(ktrace_gate.sure) & graph->bit &&
-	       (u32)depth < READ_ONCE(*graph->usual.below) &&
-	       ktrace_graph_pid_is_in(graph);
-}
-
-/* The same for the current task alone, when it is not known for sure. For Rust; any context. */
+/* Whether the current task is traced by the hook now. For Rust; any context. */
 bool ktrace_graph_task_is_in(struct ktrace_graph *graph)
 {
-	return ktrace_mask_of(current) & graph->bit && ktrace_graph_pid_is_in(graph);
+	return ktrace_mask_of(current) & graph->bit &&
+	       (!ktrace_graph_has_pids(graph) || ktrace_graph_pid_is_in(graph));
 }
 
-static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
-					struct fgraph_ops *ops,
-					struct ftrace_regs *fregs)
+static noinline notrace void ktrace_graph_return_by_pid(struct ftrace_graph_ret *ret,
+							struct ktrace_graph *graph,
+							struct ftrace_regs *fregs);
+
+/* With files of pids, or before it is known whether there are any. */
+static __always_inline void ktrace_graph_end(struct ftrace_graph_ret *ret,
+					     struct ktrace_graph *graph,
+					     struct ftrace_regs *fregs, bool by_pid)
 {
-	struct ktrace_graph *graph = container_of(ops, struct ktrace_graph, ops);
+	const unsigned long unwritten = graph->usual.unwritten;
 	struct task_struct *task = current;
-	u64 now, counts, total_ns, least_ns;
-	unsigned long state, *word, *end;
+	u64 now, counts, total_ns, least_ns, differs;
+	unsigned long state, flags, *word, *end;
 	struct ktrace_pack __percpu *packs;
 	const struct ktrace_place *place;
 	struct ktrace_frame *frame;
@@ -335,16 +335,26 @@ static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 		goto unusual;
 	frame = (struct ktrace_frame *)(end - 1) - 1;
 	/* Its tag, and as many switches as now; of flags it may have the one that its entry is written. */
-	if (unlikely((READ_ONCE(frame->kept) ^ (ktrace_switches(task) | graph->tag)) &
-		     ~graph->usual.written))
-		goto unusual;
+	differs = READ_ONCE(frame->kept) ^ (ktrace_switches(task) | graph->tag);
+	if (differs) {
+		if (unlikely(differs & ~graph->usual.written))
+			goto unusual;
+	} else {
+		/*
+		 * A filter may have changed while the call was open: what is written
+		 * ends, the rest is left out.
+		 */
+		if (unlikely(!(__this_cpu_read(ktrace_gate.sure) & graph->bit)))
+			goto unusual;
+		if (!by_pid && unlikely(ktrace_graph_has_pids(graph)))
+			return ktrace_graph_return_by_pid(ret, graph, fregs);
+		if (by_pid && !ktrace_graph_pid_is_in(graph))
+			goto unusual;
+	}
 	/* That long, or something is noted and it is not the counter's. */
 	now = ktrace_counter_here();
 	counts = now - READ_ONCE(frame->begun);
 	if (unlikely(counts >> 32))
-		goto unusual;
-	/* Filters may have changed while the call was open: what is written already ends, the rest is left out. */
-	if (unlikely(!READ_ONCE(frame->flags) && !ktrace_graph_is_in(graph, ret->depth)))
 		goto unusual;
 	/*
 	 * An interrupt that comes from here on does not take it for open, nor for its own.
@@ -354,28 +364,29 @@ static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 	barrier();
 	/* On its CPU all the while. */
 	total_ns = counts * graph->mult >> KTRACE_MULT_SHIFT;
-	if (READ_ONCE(frame->flags)) {
+	flags = READ_ONCE(frame->flags);
+	if (flags) {
 		/* And so are those of its callers. */
-		if (unlikely(state & graph->usual.unwritten))
-			WRITE_ONCE(*word, READ_ONCE(*word) & ~graph->usual.unwritten);
+		state = READ_ONCE(*word);
+		if (unlikely(state & unwritten))
+			WRITE_ONCE(*word, state & ~unwritten);
 		return ktrace_graph_ended(ret, graph, fregs, task, total_ns, 1);
 	}
-	if (graph->usual.adds_up) {
-		ktrace_set_in_word(word, graph->usual.unwritten);
+	/* Nothing is ever written of these, so it does not matter what is not. */
+	if (graph->usual.adds_up)
 		return ktrace_graph_added(ret, graph, total_ns, raw_smp_processor_id());
-	}
 	least_ns = READ_ONCE(*graph->usual.least_ns);
 	if (least_ns) {
 		/* Whether the callers are written is for the next one to find out. */
-		ktrace_set_in_word(word, graph->usual.unwritten);
+		ktrace_set_in_word(word, unwritten);
 		if (unlikely(total_ns >= least_ns))
 			ktrace_graph_late(ret, graph, fregs, task, total_ns);
 		return;
 	}
 	state = READ_ONCE(*word);
-	WRITE_ONCE(*word, state & ~graph->usual.unwritten);
+	WRITE_ONCE(*word, state & ~unwritten);
 	/* Its callers may not be written either, if there was a threshold. */
-	if (unlikely(!(state & graph->usual.unwritten)))
+	if (unlikely(!(state & unwritten)))
 		return ktrace_graph_late(ret, graph, fregs, task, total_ns);
 	packs = READ_ONCE(graph->packs);
 	if (packs)
@@ -384,6 +395,28 @@ static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 
 unusual:
 	ktrace_graph_returned(ret, graph, fregs, task);
+}
+
+static noinline notrace void ktrace_graph_return_by_pid(struct ftrace_graph_ret *ret,
+							struct ktrace_graph *graph,
+							struct ftrace_regs *fregs)
+{
+	ktrace_graph_end(ret, graph, fregs, true);
+}
+
+static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
+					struct fgraph_ops *ops,
+					struct ftrace_regs *fregs)
+{
+	ktrace_graph_end(ret, container_of(ops, struct ktrace_graph, ops), fregs, false);
+}
+
+/* With functions that are chosen one by one, nothing is as usual. */
+static void ktrace_graph_choose(struct ktrace_graph *graph)
+{
+	bool usual = smp_load_acquire(&graph->learned) == 2 && !READ_ONCE(graph->are_chosen);
+
+	smp_store_release(&graph->place, &graph->places[usual]);
 }
 
 /*
@@ -409,7 +442,15 @@ void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *
 	WRITE_ONCE(place->top, end[-1]);
 	WRITE_ONCE(place->room, max((long)(word_at / sizeof(long)) - KTRACE_ROOM_WORDS, 0L));
 	/* Readers go on from the address. */
-	smp_store_release(&graph->place, place);
+	smp_store_release(&graph->learned, 2);
+	ktrace_graph_choose(graph);
+}
+
+/* Lets calls take the shortest way, or none, while functions are chosen one by one. */
+void ktrace_graph_set_chosen(struct ktrace_graph *graph, bool are_chosen)
+{
+	WRITE_ONCE(graph->are_chosen, are_chosen);
+	ktrace_graph_choose(graph);
 }
 
 /*

@@ -55,7 +55,7 @@ struct ktrace_graph {
 	 */
 	struct ktrace_place *place;
 	struct ktrace_place places[2];
-	/* Whether somebody has filled in the second. */
+	/* 1 while the second is being filled in, then 2. */
 	unsigned long learned;
 	/* What leaves are packed by, or none. */
 	struct ktrace_pack __percpu *packs;
@@ -65,6 +65,8 @@ struct ktrace_graph {
 	u32 mult;
 	/* What its frames are told by, as they have it with `kept`. */
 	u64 tag;
+	/* Whether `set_graph_function` or `set_graph_notrace` has functions. */
+	u32 are_chosen;
 };
 
 /* What a hook keeps with a call; `Stored` in fgraph/frame.rs. */
@@ -104,6 +106,7 @@ void ktrace_graph_full(struct ktrace_graph *graph);
 size_t ktrace_graph_size(void);
 u32 ktrace_graph_random(void);
 void ktrace_graph_init(struct ktrace_graph *graph);
+void ktrace_graph_set_chosen(struct ktrace_graph *graph, bool are_chosen);
 bool ktrace_graph_task_is_in(struct ktrace_graph *graph);
 bool ktrace_graph_is_listed(struct ktrace_graph *graph);
 void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *word);

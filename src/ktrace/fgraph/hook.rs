@@ -32,6 +32,7 @@ use super::{
         TAG_OPEN, //
     },
     open::Open,
+    settings::has_any_functions,
     tag,
     timer::TIMER,
     usual::Shared,
@@ -55,6 +56,7 @@ extern "C" {
     fn ktrace_graph_init(graph: *mut Shared);
     fn ktrace_graph_is_listed(graph: *mut Shared) -> bool;
     fn ktrace_graph_random() -> u32;
+    fn ktrace_graph_set_chosen(graph: *mut Shared, are_chosen: bool);
     fn ktrace_graph_size() -> usize;
     fn ktrace_graph_synchronize();
     fn ktrace_preempt_disable();
@@ -208,6 +210,15 @@ impl<G: Bound> Hook<G> {
         let inner = NonNull::new(inner).ok_or(EINVAL)?;
         // INVARIANT: Just registered.
         Ok(Self { inner, slot })
+    }
+
+    /// Goes by what `set_graph_function` and `set_graph_notrace` have, after [`super::copy_graph_functions`].
+    pub fn see_graph_functions(&self) {
+        // SAFETY: Alive, by the invariant; single words, that callbacks may read meanwhile.
+        unsafe {
+            let shared = addr_of_mut!((*self.inner.as_ptr()).shared);
+            ktrace_graph_set_chosen(shared, has_any_functions());
+        }
     }
 
     /// Lets leaves be packed by the shortest way, by what `packer` says, or not. That must be part of the

@@ -85,7 +85,6 @@ pub use open::{
 pub use settings::{
     copy_graph_functions,
     drop_graph_functions,
-    has_any_functions,
     has_graph_functions,
     in_graph_function,
     in_graph_notrace,

@@ -170,7 +170,7 @@ pub fn has_graph_functions() -> bool {
 }
 
 /// Whether `set_graph_function` or `set_graph_notrace` has any function.
-pub fn has_any_functions() -> bool {
+pub(super) fn has_any_functions() -> bool {
     COPIES.iter().any(|place| !place.read_once().is_null())
 }
 

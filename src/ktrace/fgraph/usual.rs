@@ -7,6 +7,8 @@ use core::ptr::{
     NonNull, //
 };
 
+use super::settings::has_any_functions;
+
 use kernel::{
     prelude::*,
     sync::atomic::Atomic, //
@@ -151,6 +153,7 @@ pub(super) struct Shared {
     bit: u32,
     mult: u32,
     tag: u64,
+    are_chosen: u32,
 }
 
 /// As a frame has its tag and flags.
@@ -179,6 +182,7 @@ impl Shared {
             bit: 1u32.wrapping_shl(slot),
             mult,
             tag: kept(tag_flags),
+            are_chosen: u32::from(has_any_functions()),
         }
     }
 
