@@ -6,7 +6,7 @@
 # CMD reaches the guest as it was typed: without this, make would expand every $ in it.
 override CMD := $(value CMD)
 export CMD
-export ARCH KERNEL KDIR PLUGINS EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON RETRY BRIEF DEADLINE SEED MINUTES ROUNDS ONLY ROWS
+export ARCH KERNEL KDIR PLUGINS EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON RETRY BRIEF DEADLINE SHARE ALSO SEED MINUTES ROUNDS ONLY ROWS
 
 MAKEFLAGS += --no-print-directory
 
@@ -83,6 +83,7 @@ help:
 #:                     T=soak: everything at once for MINUTES=n (30), by chance, as SEED=n has it
 #: make test RETRY=1   on a busy machine: a case that fails is run twice more, and passes if it does
 #:                     both times; how it failed is shown
+#: make test SHARE=2/5 a fifth of the tests, the second; ALSO='graph/*,filter/comm': these cases as well
 #: make test BRIEF=1   in half the time: a tenth of the rounds that wait for a rare fault, and on one
 #:                     architecture what takes many minutes (ci/run has both)
 #: make test-all       all tests on all kernels, one after the other (many hours; what has passed on the

@@ -9,6 +9,7 @@
 # selftest, without the module, lockdown and oops, which need a boot of their own, or clients, which needs a
 # guest with more in it.
 # SHARE=1/2 runs every other case of tests/cases, SHARE=2/2 those between them: in two boots at once.
+# ALSO=PATTERN,... runs the cases that match as well (tests/run has the order).
 # RETRY=1 runs a case that failed twice more and lets it pass if it does both times. DEADLINE, in seconds of
 # date +%s: what has not begun by then is skipped. Kernels that are built here panic where others only warn.
 
@@ -45,6 +46,7 @@ command="if dmesg | grep -Eq '$complaints'; then exit $troubled; fi; "
 command="${command}sh /tests/run -d /tests/${CASES:-cases}"
 [ "${RETRY:-0}" = 0 ] || command="$command -r"
 [ -z "${SHARE:-}" ] || command="$command -s $SHARE"
+[ -z "${ALSO:-}" ] || command="$command -a '$(echo "$ALSO" | sed "s/'//g; s/,/ /g")'"
 if [ -n "${DEADLINE:-}" ]; then
 	left=$((DEADLINE - $(date +%s)))
 	command="$command -t $((left > 0 ? left : 0))"
@@ -90,6 +92,12 @@ for try in 1 2 3; do
 	echo '# the kernel complained as it booted, before there was a module: booting once more'
 	grep -E "$complaints" "$log" | sed 's/^/# /' || :
 done
+
+# The cases that took longest.
+sed -n 's/^\(not \)*ok [0-9]* \([^ ]*\) .* (\([0-9.]*\) s)$/\3 \2/p' "$results" | sort -rn |
+	head -n 10 | awk '
+		$1 >= 5 { text = text (text ? ", " : "") $2 " " $1 " s" }
+		END { if (text) print "# took longest: " text }'
 
 read -r passed failed skipped missing <<EOF2
 $(awk '

@@ -12,14 +12,14 @@ out=$(mktemp "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
 trap 'rm -f "$out"' EXIT
 
 # Whatever the rest of the tests is told.
-export RETRY=0 DEADLINE='' SHARE=''
+export RETRY=0 DEADLINE='' SHARE='' ALSO=''
 passed=0 failed=0
 # expect STATUS PATTERN LINE...: what running those cases must say.
 expect() {
 	wanted=$1 pattern=$2
 	shift 2
 	status=0
-	CASES=selftest TIMEOUT=60 "$top/scripts/guest-tests.sh" "${ARCH:-x86_64}" "${KERNEL:-debian}" \
+	CASES=selftest TIMEOUT=600 "$top/scripts/guest-tests.sh" "${ARCH:-x86_64}" "${KERNEL:-debian}" \
 		"$pattern" >"$out" 2>&1 || status=$?
 	good=1
 	if [ $status != "$wanted" ]; then
@@ -41,7 +41,7 @@ expect() {
 }
 
 echo '# the test runner itself'
-expect 0 outcomes/pass '^ok 1 outcomes/pass' '^1 passed, 0 failed, 0 skipped$'
+expect 0 outcomes/pass '^ok 1 outcomes/pass # .* \([0-9]+\.[0-9] s\)$' '^1 passed, 0 failed, 0 skipped$'
 DEADLINE=1
 expect 0 outcomes/fail '^ok 1 outcomes/fail # SKIP no time left' '^0 passed, 0 failed, 1 skipped$'
 DEADLINE=
@@ -60,7 +60,11 @@ SHARE=2/2
 expect 1 'again/*' '^not ok 1 again/once' '^0 passed, 1 failed, 0 skipped$'
 SHARE=1/2
 expect 1 'again/*' '^not ok 1 again/often' '^0 passed, 1 failed, 0 skipped$'
-SHARE=
+# The first of three, one that is named, and one that a pattern matches.
+SHARE=1/3 ALSO='outcomes/skipped,outcomes/p*'
+expect 0 'outcomes/[cps]*' '^ok 1 outcomes/skipped ' '^ok 2 outcomes/cpus ' '^ok 3 outcomes/pass ' \
+	'^1 passed, 0 failed, 2 skipped$'
+SHARE='' ALSO=''
 expect 1 'death/*' '1 result.s. missing' 'guest status 125' 'Kernel panic' '^0 passed, 3 failed, 0 skipped$'
 expect 1 no/such/case 'no case matches' '^0 passed, 2 failed, 0 skipped$'
 echo "$passed passed, $failed failed, 0 skipped"

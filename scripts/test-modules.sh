@@ -36,7 +36,11 @@ if [ "$cases" = cases ] || [ "$cases" = upstream ]; then
 	cp -r "$(readlink -f "$kernel/tree/source")/tools/testing/selftests/ftrace" "$dir/selftests"
 fi
 if [ "$cases" = clients ]; then
-	ARCH=$arch "$top/scripts/tools.sh"
-	cp "$top/build/tools-$arch/plugin_ferrotrace.so" "$dir/"
+	# Two kernels may be tested at once.
+	(
+		flock 9
+		ARCH=$arch "$top/scripts/tools.sh"
+		cp "$top/build/tools-$arch/plugin_ferrotrace.so" "$dir/"
+	) 9>"$top/build/tools-$arch.lock"
 fi
 rm "$good"
