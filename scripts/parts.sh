@@ -71,10 +71,32 @@ take_jobs() {
 		env $variables "$1" >"$part_jobs/$job/output" 2>&1 </dev/null &
 		echo $! >"$part_jobs/$job/pid"
 		wait $! || :
+		echo $(($(date +%s) - job_start)) >"$part_jobs/$job/seconds"
 		# shellcheck disable=SC2086
 		took "$job_start" $variables "$1" >"$part_jobs/$job/took"
 		: >"$part_jobs/$job/done"
 	done <"$part_jobs/list"
+}
+
+# tell_job NUMBER VARIABLE...: writes to $SUMMARY how a job ended, and the cases for which no time
+# was left.
+tell_job() {
+	job_output=$part_jobs/$1/output
+	shift
+	job_name=
+	for job_variable; do
+		case $job_variable in
+		KERNEL=* | ARCH=*) job_name="$job_name ${job_variable#*=}" ;;
+		SHARE=*) job_name="$job_name, share ${job_variable#*=}" ;;
+		esac
+	done
+	read -r job_took <"${job_output%output}seconds"
+	{
+		echo "==$job_name: $part_passed passed, $part_failed failed, $part_skipped skipped," \
+			"in $((job_took / 60)) min $((job_took % 60)) s"
+		job_left=$(sed -n 's/^ok [0-9]* \([^ ]*\) # SKIP no time left$/\1/p' "$job_output" | xargs)
+		[ -z "$job_left" ] || echo "==$job_name: no time was left for $job_left"
+	} >>"$SUMMARY"
 }
 
 # parts_at_once COMMAND VARIABLES...: parts that use one processor of the machine and take long, two at a time, those that
@@ -100,6 +122,8 @@ parts_at_once() {
 			sleep 0.2
 		done
 		cat "$part_jobs/$part_job/took"
+		# shellcheck disable=SC2086
+		[ -z "${SUMMARY:-}" ] || tell_job $part_job $part_variables
 	done
 	wait
 	rm -rf "$part_jobs"
