@@ -13,7 +13,7 @@
  * filter: as other, but names are not filtered by before that rename has begun: after
  * that, and before the thread's own one, hit-* is written to ferrotrace/set_comm, which
  * is not done before the other one's rename is.
- * busy: as other; then that thread sleeps for 600 ms, and works until SIGUSR1 comes.
+ * busy: as other; then that thread sleeps for 1.2 s, says "busy", and works until SIGUSR1 comes.
  * id: makes a child with that id in the moment in which the id is free, which calls
  * sched_get_priority_max(2) once. Says "waiting" before, and then how often it tried.
  */
@@ -38,8 +38,7 @@
 
 /* Sooner than a slow rename is over. */
 #define BETWEEN_US 5000
-/* The same, of one that is slower. */
-#define BUSY_AFTER_US 600000
+#define BUSY_AFTER_US 1200000
 
 /* Of the thread whose turn it is: 0 it is not there yet, 1 it is, 2 go, 3 it has its name. */
 static atomic_int turn;
@@ -93,6 +92,8 @@ static void *take_name(void *arg)
 	atomic_store(&turn, 3);
 	if (is_busy) {
 		usleep(BUSY_AFTER_US);
+		puts("busy");
+		fflush(stdout);
 		while (!atomic_load(&is_enough))
 			;
 	}

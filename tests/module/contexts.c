@@ -11,6 +11,7 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/sysrq.h>
+#include <linux/wait.h>
 
 #include "contexts.h"
 
@@ -102,15 +103,34 @@ static int from_nmi(void)
 	return 0;
 }
 
+/* How often "go" was written. */
+static unsigned int steps;
+static DECLARE_WAIT_QUEUE_HEAD(steps_queue);
+
+static void go(void)
+{
+	WRITE_ONCE(steps, steps + 1);
+	wake_up_all(&steps_queue);
+}
+
+/* More than a test needs, and less than the kernel takes for a lockup. */
+#define SPIN_MS 10000
+
 /*
- * No context: a task that sleeps, goes on for so long that others can change something,
- * without leaving its CPU to another, and is woken before it has gone to sleep again.
+ * No context: a task that sleeps until the first "go", spins until the second one without leaving
+ * its CPU to another task, so that others can change something, and is woken before it has gone to
+ * sleep again.
  */
 static void wake_self(void)
 {
-	schedule_timeout_interruptible(HZ / 2);
+	unsigned int begin = READ_ONCE(steps);
+	unsigned int ms;
+
+	if (wait_event_interruptible(steps_queue, READ_ONCE(steps) != begin))
+		return;
 	preempt_disable();
-	mdelay(500);
+	for (ms = 0; ms < SPIN_MS && READ_ONCE(steps) == begin + 1; ms++)
+		mdelay(1);
 	set_current_state(TASK_INTERRUPTIBLE);
 	wake_up_process(current);
 	preempt_enable();
@@ -126,6 +146,7 @@ static const struct {
 	{ "softirq", from_softirq },
 	{ "hardirq", from_hardirq },
 	{ "woken", wake_self },
+	{ "go", go },
 };
 
 int ktrace_test_in(const char *context, unsigned long len)

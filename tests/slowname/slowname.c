@@ -4,6 +4,7 @@
  *
  *   slow  what the new names of those begin with
  *   ms    how long
+ *   go    if set, none takes long any more, nor do those that have begun
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -17,10 +18,17 @@ module_param(slow, charp, 0444);
 static unsigned int ms = 50;
 module_param(ms, uint, 0444);
 
+static bool go;
+module_param(go, bool, 0644);
+
 static void take_time(void *data, struct task_struct *task, const char *comm)
 {
-	if (strstarts(comm, slow))
-		mdelay(ms);
+	unsigned int i;
+
+	if (!strstarts(comm, slow))
+		return;
+	for (i = 0; i < ms && !READ_ONCE(go); i++)
+		mdelay(1);
 }
 
 static struct tracepoint *rename_tp;
