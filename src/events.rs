@@ -296,6 +296,7 @@ trace_event! {
     pub(crate) event funcgraph_pack(head: &Head);
 
     written by hand;
+    printed item_by_item;
 
     record {
         start: u8 = head.start,

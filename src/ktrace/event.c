@@ -173,6 +173,17 @@ struct trace_event_functions ktrace_event_functions = {
 	.trace = ktrace_event_trace,
 };
 
+/* Of packs, which are shown item by item and without the name of the event: compact/print.rs. */
+static enum print_line_t ktrace_pack_trace(struct trace_iterator *iter, int flags,
+					   struct trace_event *event)
+{
+	return ktrace_pack_print(iter);
+}
+
+struct trace_event_functions ktrace_pack_functions = {
+	.trace = ktrace_pack_trace,
+};
+
 /*
  * Events that need something to be going on before they can fire: whether
  * anybody listens to one of them. The kernel tells it with a lock held under

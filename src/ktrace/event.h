@@ -10,6 +10,7 @@ struct trace_seq;
 
 /* Defined in Rust. */
 void ktrace_event_print(struct trace_iterator *iter, struct trace_event *event);
+unsigned int ktrace_pack_print(struct trace_iterator *iter);
 int ktrace_event_users_changed(bool any);
 
 /* Defined in event.c, called from Rust. */
@@ -27,6 +28,7 @@ void ktrace_event_users_stop(void);
 bool ktrace_events_are_on(const struct list_head *files);
 bool ktrace_events_were_on(const struct list_head *files);
 extern struct trace_event_functions ktrace_event_functions;
+extern struct trace_event_functions ktrace_pack_functions;
 extern struct tracepoint_ext ktrace_event_users;
 
 #endif

@@ -112,6 +112,12 @@ impl Seq<'_> {
         unsafe { ktrace_call_trace_print_lat_fmt(self.0, entry) };
     }
 
+    /// What an event returns that has added its text (`trace_handle_return()`).
+    pub(super) fn code(&self) -> c_uint {
+        // SAFETY: By the invariant.
+        unsafe { trace_handle_return(self.0) }
+    }
+
     /// Whether all has fitted.
     pub fn is_whole(&self) -> bool {
         // SAFETY: By the invariant. What it returns is 1 if nothing was cut off.

@@ -292,7 +292,7 @@ impl Cursor {
 
 /// A record that was made of an item.
 #[repr(C, align(8))]
-struct Made([u8; 128]);
+pub(super) struct Made([u8; 128]);
 
 /// What stands before the words of a pack, and where these are.
 pub(super) struct Pack {
@@ -340,6 +340,16 @@ impl Pack {
     fn reader(&self) -> Reader {
         let context = (self.header.flags, self.header.preempt_count);
         Reader::new(text(), self.ts, self.mult, context)
+    }
+
+    /// How many of its items were taken out, or shown, already.
+    pub(super) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Whether two records of the same CPU are one pack.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.serial == other.serial && self.ts == other.ts
     }
 
     /// Its words where they are.
@@ -401,8 +411,13 @@ fn return_of(said: &Said, call: &Call) -> GraphReturn {
 }
 
 impl Made {
+    /// Where the record is.
+    pub(super) fn as_mut_ptr(&mut self) -> *mut abi::trace_entry {
+        self.0.as_mut_ptr().cast()
+    }
+
     /// The record, and how long it is.
-    fn new(pid: c_int, said: &Said) -> (Self, usize) {
+    pub(super) fn new(pid: c_int, said: &Said) -> (Self, usize) {
         let mut made = Self([0; 128]);
         let place = made.0.as_mut_ptr();
         let header: *mut abi::trace_entry = place.cast();
@@ -443,7 +458,7 @@ impl Made {
 /// # Safety
 ///
 /// `iter` must be valid, and `len` no more than there is text.
-unsafe fn take_back(iter: *mut abi::trace_iterator, len: usize) {
+pub(super) unsafe fn take_back(iter: *mut abi::trace_iterator, len: usize) {
     // SAFETY: By the precondition.
     unsafe {
         addr_of_mut!((*iter).seq.seq.len).write(len);
@@ -480,6 +495,7 @@ pub(super) unsafe fn take_last_line_back(iter: *mut abi::trace_iterator) {
 }
 
 /// What an iterator is at.
+#[derive(Clone, Copy)]
 pub(in crate::ktrace) struct At {
     pub(super) entry: *mut abi::trace_entry,
     pub(super) size: c_int,
@@ -517,6 +533,11 @@ impl At {
             (*iter).lost_events = self.lost;
             (*iter).cpu = self.cpu;
         }
+    }
+
+    /// Whether it has so many bytes.
+    pub(super) fn is_long(&self, size: usize) -> bool {
+        usize::try_from(self.size).is_ok_and(|len| len >= size)
     }
 
     /// Whether it is a pack.
@@ -604,7 +625,7 @@ pub(super) unsafe fn print_item(
         _ => (ahead, false),
     };
     let at = At {
-        entry: made.0.as_mut_ptr().cast(),
+        entry: made.as_mut_ptr(),
         size: len as c_int,
         ts: said.time,
         lost,

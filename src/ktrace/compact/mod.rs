@@ -8,6 +8,7 @@
 //! * [`packer`] has the packs of a trace array, one on each CPU.
 //! * [`expand`] shows them as if each item had a record of its own, [`mod@file`] to readers that leave what they
 //!   read where it is, [`pipe`] to those that take it out.
+//! * `print` shows them where another tracer is current.
 
 pub(super) mod counter;
 mod draft;
@@ -16,4 +17,5 @@ pub mod file;
 pub mod pack;
 pub mod packer;
 pub mod pipe;
+mod print;
 pub mod word;

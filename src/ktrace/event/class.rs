@@ -26,6 +26,7 @@ use crate::ktrace::abi;
 #[allow(improper_ctypes)]
 extern "C" {
     static ktrace_event_functions: abi::trace_event_functions;
+    static ktrace_pack_functions: abi::trace_event_functions;
     fn trace_event_raw_init(call: *mut abi::trace_event_call) -> c_int;
     fn ktrace_event_reg(
         call: *mut abi::trace_event_call,
@@ -182,6 +183,13 @@ impl Event {
             call: UnsafeCell::new(call),
             print,
         }
+    }
+
+    /// The same event, whose records are packs ([`crate::ktrace::compact`]) and are printed item by
+    /// item.
+    pub const fn item_by_item(mut self) -> Self {
+        self.call.get_mut().event.funcs = (&raw const ktrace_pack_functions).cast_mut();
+        self
     }
 
     /// The number that its records begin with.

@@ -44,6 +44,8 @@
 /// * `written by hand;` instead makes an event that nobody can turn on or listen to: a module
 ///   `task_wakeup` with `write(tr, context, task, target_cpu)`, which writes a record to one trace
 ///   array, whoever wants it or not. For what goes with a tracer's records.
+/// * `printed item_by_item;`, after `written by hand;`, is for records that are packs
+///   ([`compact`](crate::ktrace::compact)): the kernel prints a line for each of their items.
 /// * **Fields** have the types of [`field`](crate::ktrace::event::field). Each is assigned an
 ///   expression of the arguments, which is computed once for each record, and only then.
 /// * **Printing** is told by one string, from which the kernel's own output and the `print fmt` of
@@ -104,6 +106,7 @@ macro_rules! trace_event {
         $vis:vis event $name:ident($($arg:ident: $argtype:ty),+ $(,)?);
 
         written by hand;
+        $(printed $how:ident;)?
 
         record {
             $($field:ident: $type:ty = $value:expr),+ $(,)?
@@ -124,7 +127,7 @@ macro_rules! trace_event {
                 $format [$( [ $way $( ( $($rest)* ) )? ] )*] without_listeners
             }
             $crate::trace_event! {
-                @by_hand class $name ($($arg: $argtype),+) {$($field: $type),+}
+                @by_hand class $name ($($arg: $argtype),+) {$($field: $type),+} $($how)?
             }
         }
     };
@@ -299,7 +302,7 @@ macro_rules! trace_event {
     // One that is written by hand. Its class is next to it.
     (
         @by_hand $class:ident $name:ident ($($arg:ident: $argtype:ty),+)
-        {$($field:ident: $type:ty),+}
+        {$($field:ident: $type:ty),+} $($how:ident)?
     ) => {
         #[link_section = "_ftrace_events"]
         #[used]
@@ -313,7 +316,7 @@ macro_rules! trace_event {
                 concat!(stringify!($name), "\0").as_ptr(),
                 $class::PRINT_FMT.as_ptr(),
                 $class::print,
-            )
+            )$(.$how())?
         };
 
         /// What stands in a record.
