@@ -15,6 +15,7 @@ use crate::{
         event::{
             field::{
                 Address,
+                DynArray,
                 Pid,
                 Str, //
             },
@@ -306,9 +307,11 @@ trace_event! {
         serial: u32 = head.serial,
         mult: u32 = head.mult,
         text: u32 = head.text,
+        // Written by hand, as all of it is.
+        words: DynArray<u64> = &[],
     }
 
-    // Not where the kernel's text is: that is for those who may read the raw record.
-    print "start={} repeats={} taken={} site_shift={} serial={} mult={}",
-        start, repeats, taken, site_shift, serial, mult;
+    // For clients that do not know how to show what is in it; the kernel does.
+    print "calls in compact form, {} bytes: plugin_ferrotrace.so shows them (docs/compact.md of ferrotrace)",
+        len(words);
 }

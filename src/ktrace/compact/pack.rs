@@ -131,6 +131,9 @@ pub struct Head {
     pub mult: u32,
     /// Bits 16 to 47 of [`Text::base`]; those above are 1, those below 0.
     pub text: u32,
+    /// Where the words lie, and the bytes they take, used or not, as a trace event tells it of a
+    /// dynamic array: for clients that know nothing of packs.
+    pub words: u32,
 }
 
 /// The text of this kernel.
@@ -581,6 +584,7 @@ impl Local {
                 serial: self.serial,
                 mult: at.clock.mult,
                 text: (text().base >> 16) as u32,
+                words: (size << 16 | start) as u32,
             });
             self.words = entry.add(start).cast();
             self.words.write_bytes(0, capacity);
