@@ -25,9 +25,12 @@ use crate::{
         Control, //
     },
     fgraph::Graph,
-    filter::verdict::{
-        Filter,
-        Forget, //
+    filter::{
+        error::Fault,
+        verdict::{
+            Filter,
+            Forget, //
+        },
     },
     ktrace::{
         self,
@@ -484,6 +487,7 @@ impl State {
 
     /// Starts recording in `tr`, whose tracer ferrotrace becomes. Under `trace_types_lock`.
     pub(crate) fn start(&mut self, tr: &TraceArray, flags: u32) -> Result {
+        self.check_options(tr, flags)?;
         let at = self.index_or_add(tr)?;
         let slot = self.take_slot(at)?;
         let recorder = &self.arrays.get(at).ok_or(ENODEV)?.recorder;
@@ -651,13 +655,32 @@ impl State {
         self.see_markers();
     }
 
+    /// Checks whether `tr` can have these options.
+    ///
+    /// # Errors
+    ///
+    /// `EOPNOTSUPP` if calls would be packed in a persistent buffer; a line in `error_log` says so.
+    /// After a reboot, packs could be read by this module alone, and only if their event has the
+    /// same number again.
+    fn check_options(&self, tr: &TraceArray, flags: u32) -> Result {
+        if flags & option::COMPACT == 0 || !tr.is_persistent() {
+            return Ok(());
+        }
+        let fault = Fault::NotPacked;
+        self.errors
+            .log(tr, c"ferro-compact", b"1", fault.index(), 0);
+        Err(fault.errno())
+    }
+
     /// Sets the options of `tr`. Under `trace_types_lock`.
     ///
     /// # Errors
     ///
-    /// Those of [`State::start`], if it records otherwise from now on; it goes on as before then, or records
+    /// That of [`State::check_options`]. Those of [`State::start`], if it records otherwise from now
+    /// on; it goes on as before then, or records
     /// nothing (`recording: 0` in `stats`) if that fails as well.
     pub(crate) fn set_options(&mut self, tr: &TraceArray, flags: u32) -> Result {
+        self.check_options(tr, flags)?;
         let Some(at) = self.index_of(tr) else {
             return Ok(());
         };

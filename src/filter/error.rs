@@ -48,11 +48,13 @@ pub(crate) enum Fault {
     NotADepth,
     /// A threshold is not a number, or not of a part of a call's time.
     NotAThreshold,
+    /// Calls cannot be packed in a buffer that outlives the kernel.
+    NotPacked,
 }
 
 impl Fault {
     /// What to tell the user, by discriminant.
-    pub(crate) const MESSAGES: [&'static CStr; 13] = [
+    pub(crate) const MESSAGES: [&'static CStr; 14] = [
         c"Not a decimal number",
         c"PID out of range",
         c"Too long for a task's name",
@@ -66,6 +68,7 @@ impl Fault {
         c"Out of memory",
         c"Not a depth",
         c"Not a time in us, or none of total, run, wait, block before it",
+        c"Compact records are not supported in a persistent buffer",
     ];
 
     /// The index of this fault in [`Fault::MESSAGES`].
@@ -90,6 +93,7 @@ impl Fault {
             Fault::NameTooLong => Error::from_errno(-(bindings::ENAMETOOLONG as c_int)),
             Fault::TooMany => ENOSPC,
             Fault::NoMemory => ENOMEM,
+            Fault::NotPacked => Error::from_errno(-(bindings::EOPNOTSUPP as c_int)),
             Fault::NotANumber
             | Fault::Empty
             | Fault::UnterminatedClass

@@ -92,6 +92,13 @@ impl TraceArray {
         unsafe { addr_of!((*self.as_ptr()).flags).read() & abi::TRACE_ARRAY_FL_GLOBAL != 0 }
     }
 
+    /// Whether its buffer lies in memory that was set aside for it, to be read after a reboot
+    /// (`reserve_mem=`, `memmap=`).
+    pub fn is_persistent(&self) -> bool {
+        // SAFETY: Alive, by the type's invariant; the address is set when the trace array is made.
+        unsafe { addr_of!((*self.as_ptr()).range_addr_start).read() != 0 }
+    }
+
     /// Keeps it for good, with `rmdir` told that it is busy: for what the kernel goes on using although it was asked
     /// not to.
     ///

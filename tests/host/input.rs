@@ -446,6 +446,7 @@ fn every_fault_has_its_message_and_errno() {
         (Fault::NoMemory, 12, "memory"),
         (Fault::NotADepth, 22, "depth"),
         (Fault::NotAThreshold, 22, "us"),
+        (Fault::NotPacked, 95, "persistent"),
     ];
     assert_eq!(faults.len(), Fault::MESSAGES.len());
     let mut messages = HashSet::new();

@@ -6,6 +6,7 @@
 pub mod bindings {
     /// `include/uapi/asm-generic/errno.h`
     pub const ENAMETOOLONG: u32 = 36;
+    pub const EOPNOTSUPP: u32 = 95;
 }
 
 /// As `kernel::alloc`.
