@@ -75,8 +75,9 @@ help:
 #: make test           all tests, each kernel in a virtual machine
 #: make test T=pattern the tests whose path under tests/cases the pattern matches ('filter/*');
 #:                     T=clients: those with trace-cmd, perf and bpftrace, and T=lockdown: those
-#:                     under lockdown, and T=oops: that while the kernel oopses, which have boots of
-#:                     their own; T=upstream: the kernel's own tests of tracing, without ferrotrace,
+#:                     under lockdown, T=oops: that while the kernel oopses, and T=reboot: that of a
+#:                     buffer that outlives a crash, which have boots of their own;
+#:                     T=upstream: the kernel's own tests of tracing, without ferrotrace,
 #:                     with it, beside it and after it, or one of them: ONLY=ftrace/func_hotplug.tc,
 #:                     or all but one: ONLY=-ftrace/func_hotplug.tc;
 #:                     T=rounds: ROUNDS=n (1000) of insmod and rmmod;

@@ -17,6 +17,7 @@
 #                 processors, all that are busy are counted
 #   LOG           where the kernel's console goes (build/KERNEL-ARCH/console.log)
 #   APPEND        more words for the kernel's command line
+#   REBOOT        1: a guest that reboots boots once more, with what its memory holds; else that ends it
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/../scripts/lib.sh"
@@ -40,6 +41,10 @@ esac
 case ${CLIENTS:=0} in
 0 | 1) ;;
 *) die "CLIENTS=$CLIENTS: neither 0 nor 1" ;;
+esac
+case ${REBOOT:=0} in
+0 | 1) ;;
+*) die "REBOOT=$REBOOT: neither 0 nor 1" ;;
 esac
 case ${ICOUNT:=0} in
 0 | 1) ;;
@@ -120,11 +125,12 @@ case $ICOUNT in
 1) set -- "$@" -accel tcg -icount shift=0,sleep=off ;;
 esac
 set -- "$@" -smp "${SMP:-2}" -m "${mem}M" -nodefaults -display none \
-	-no-reboot -monitor none -net none \
+	-monitor none -net none \
 	-kernel "$dir/image" -initrd "$work/initrd" \
 	-append "console=$console panic=-1 loglevel=7 printk.devkmsg=on ${APPEND:-}" \
 	-chardev "file,id=console,path=$work/console" -serial chardev:console \
 	-chardev stdio,id=command,signal=off -serial chardev:command
+[ "$REBOOT" = 1 ] || set -- "$@" -no-reboot
 : >"$work/console"
 
 # Debug information is of no use in there, and loading it takes time.

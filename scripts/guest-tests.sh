@@ -6,8 +6,8 @@
 # that failed, was unresolved or unsupported or has no result counts as failed, and so does a
 # guest that died or hung, and a kernel log with complaints in it. Closes with one line,
 # `N passed, N failed, N skipped`. CASES=FOLDER runs those of another folder than tests/cases:
-# selftest, without the module, lockdown and oops, which need a boot of their own, or clients, which needs a
-# guest with more in it.
+# selftest, without the module, lockdown and oops, which need a boot of their own, reboot, in a guest that crashes and
+# boots again, or clients, which needs a guest with more in it.
 # SHARE=1/2 runs every other case of tests/cases, SHARE=2/2 those between them: in two boots at once.
 # ALSO=PATTERN,... runs the cases that match as well (tests/run has the order).
 # RETRY=1 runs a case that failed twice more and lets it pass if it does both times. DEADLINE, in seconds of
@@ -36,8 +36,10 @@ complaints="$complaints|CFI failure|Missing ENDBR|Delta way too big|Bad page"
 # What the kernel says without a tracer of ours as well (docs/safety.md).
 known='WARNING: stack going in the wrong direction\? at return_to_handler'
 # There, it is done on purpose.
-[ "${CASES:-}" != oops ] ||
-	known="$known|kernel NULL pointer dereference.* 0000000000000000|Oops: 0002 |Internal error: Oops: "
+case ${CASES:-} in
+oops) known="$known|kernel NULL pointer dereference.* 0000000000000000|Oops: 0002 |Internal error: Oops: " ;;
+reboot) known="$known|Kernel panic - not syncing: sysrq triggered crash" ;;
+esac
 
 # A kernel that complained as it booted looks no further: that is no guest for tests (status 99).
 troubled=99
@@ -75,6 +77,11 @@ fi
 echo "# $kernel $arch ($(cat "$dir/release"))${CASES:+: $CASES}${SHARE:+, share $SHARE}"
 # The kernel prints events to its log only if it was told at boot that it may be asked to.
 append='tp_printk tp_printk_stop_on_boot'
+if [ "${CASES:-}" = reboot ]; then
+	# A buffer in memory that keeps its place, since nothing is placed by chance.
+	append="$append nokaslr reserve_mem=4M:4096:kept trace_instance=kept^traceoff@kept"
+	export REBOOT=1
+fi
 ! contains "$lanes" "$kernel" || append="$append panic_on_warn=1"
 for try in 1 2 3; do
 	rm -f "$results.status"

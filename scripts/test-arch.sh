@@ -3,7 +3,7 @@
 # Usage: ARCH=... KERNEL=... [T=...] [FIRST=...] test-arch.sh
 #
 # The tests of one architecture: those without a guest, and those that run in guests, tests/cases, tests/clients,
-# tests/lockdown and tests/oops; or those of the latter, tests/upstream, tests/soak and tests/rounds, that T selects, see test.sh. What one architecture is enough for is
+# tests/lockdown, tests/oops and tests/reboot; or those of the latter, tests/upstream, tests/soak and tests/rounds, that T selects, see test.sh. What one architecture is enough for is
 # tested on FIRST, if several are tested at once. With SHARE=N/TOTAL, it runs a share of tests/cases
 # (guest-tests.sh) and of the rest; with ALSO=PATTERN,... also what the patterns name.
 # Closes with one line, `N passed, N failed, N skipped`.
@@ -61,10 +61,14 @@ run_boots() {
 	for name in clients lockdown oops; do
 		! in_share $name || boot $name
 	done
+	# What a reboot leaves does not depend on the kernel's checks, and is the same on each architecture.
+	if ! contains "$checked" "$KERNEL" && [ "$ARCH" = "${FIRST:-$ARCH}" ]; then
+		! in_share reboot || boot reboot
+	fi
 }
 
 case ${T:-} in
-lockdown | oops | clients) boot "$T" ;;
+lockdown | oops | reboot | clients) boot "$T" ;;
 soak) boot soak TIMEOUT=$((${MINUTES:-30} * 120 + 1200)) ;;
 rounds) boot rounds SMP=4 TIMEOUT=$((${ROUNDS:-1000} * 10 + 1200)) ;;
 upstream) boot upstream TIMEOUT=14400 ;;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: test-modules.sh cases|clients|lockdown|oops|upstream|soak|rounds ARCH KERNEL-DIRECTORY OUTPUT DIRECTORY
+# Usage: test-modules.sh cases|clients|lockdown|oops|reboot|upstream|soak|rounds ARCH KERNEL-DIRECTORY OUTPUT DIRECTORY
 #
 # Makes what tests want in the guest besides OUTPUT/ferrotrace.ko. For lockdown that is signed.ko,
 # with the signature of a kernel that was built here; else ktrace_test.ko, the module of

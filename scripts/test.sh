@@ -4,7 +4,7 @@
 #
 # All tests: those of the host, those of the runner itself, limits of costs, and those in a guest, for
 # KERNEL on ARCH, or on both architectures, at once; KERNEL=debug is the two that look for mistakes. T, patterns, selects some of those in the guest and
-# leaves out the rest; T=lockdown, T=oops and T=clients are those under lockdown, while the kernel oopses, and those of trace-cmd,
+# leaves out the rest; T=lockdown, T=oops, T=reboot and T=clients are those under lockdown, while the kernel oopses, across a reboot, and those of trace-cmd,
 # perf and bpftrace, which have boots of their own. RETRY=1 runs a case that failed twice more, and lets it pass if
 # it does both times. BRIEF=1 does a tenth of what is done often for a rare fault to show, and on one
 # architecture what takes many minutes. Closes with one line, `N passed, N failed, N skipped`, over all.
