@@ -68,6 +68,7 @@ trace_event! {
     pub(crate) event task_wakeup(task: Task<'_>, target_cpu: u32, waker: &Waker);
 
     counted as user;
+    about task;
     only if |tr| wanted(tr, task);
 
     record {
@@ -91,6 +92,7 @@ trace_event! {
     pub(crate) event task_wait(task: Task<'_>, wait_ns: u64, since: Since, behind: Task<'_>);
 
     counted as user;
+    about task;
     only if |tr| wanted(tr, task);
 
     record {
@@ -136,6 +138,7 @@ trace_event! {
     pub(crate) event task_block(task: Task<'_>, block: &Block, waker: &Waker);
 
     counted as user;
+    about task;
     only if |tr| wanted(tr, task);
 
     record {
@@ -162,6 +165,7 @@ trace_event! {
     pub(crate) event task_migrate(task: Task<'_>, orig_cpu: u32, dest_cpu: u32);
 
     counted as user;
+    about task;
     only if |tr| wanted(tr, task);
 
     record {
@@ -224,6 +228,7 @@ trace_event! {
     pub(crate) event task_comm(task: Task<'_>, comm: &Comm);
 
     counted as user;
+    about task;
     only if |tr| wanted(tr, task);
 
     record {

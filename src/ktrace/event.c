@@ -107,14 +107,20 @@ void ktrace_event_exit(void)
 
 #ifdef CONFIG_PERF_EVENTS
 
-/* Preemption is off from here on. If null, nobody on this CPU wants a record, and it is as it was. */
-struct hlist_head *ktrace_perf_enter(struct trace_event_call *call)
+/*
+ * Turns preemption off. Returns null, with preemption as it was, if perf wants no record.
+ * @about is the task that the event is about, or null in a class whose events are not
+ * about a task: see ktrace_perf_deliver_about().
+ */
+struct hlist_head *ktrace_perf_enter(struct trace_event_call *call, struct task_struct *about)
 {
 	struct hlist_head *head;
 
 	ktrace_probe_lock();
 	head = this_cpu_ptr(call->perf_events);
 	if (bpf_prog_array_valid(call) || !hlist_empty(head))
+		return head;
+	if (about && rcu_access_pointer(about->perf_event_ctxp))
 		return head;
 	ktrace_probe_unlock();
 	return NULL;
@@ -123,6 +129,89 @@ struct hlist_head *ktrace_perf_enter(struct trace_event_call *call)
 void ktrace_perf_exit(void)
 {
 	ktrace_probe_unlock();
+}
+
+/*
+ * Events that are about a task, which need not be the current one.
+ *
+ * perf keeps a list of open events for each CPU. It holds the events of the CPU and those
+ * of the task that runs there, so an event that is about another task would be delivered
+ * to the current task. The kernel's __perf_task() delivers it to the other task in
+ * addition, but only to what was opened for this CPU as well ("perf record -p"), not to
+ * what was opened for any CPU ("perf stat -p").
+ *
+ * So what was opened for a task is kept off that list (ktrace_event_reg_about()), and
+ * found by the task instead.
+ */
+static bool ktrace_perf_is_open(const struct perf_event *event, const struct trace_event_call *call)
+{
+	if (event->tp_event != call)
+		return false;
+	/* Enabled, along with its group, whether its task has a CPU or not. */
+	if (event->state < PERF_EVENT_STATE_INACTIVE ||
+	    event->group_leader->state < PERF_EVENT_STATE_INACTIVE)
+		return false;
+	/* A synchronous signal cannot be sent to another task. */
+	if (event->attr.sigtrap && event->ctx->task != current)
+		return false;
+	return event->cpu == -1 || event->cpu == raw_smp_processor_id();
+}
+
+/* With the lock of the event's context held and interrupts off. */
+static void ktrace_perf_deliver(struct perf_event *event, const void *record, int size)
+{
+	/* Nothing follows an event that is on no list: a list of this event alone. */
+	struct hlist_head head = { .first = &event->hlist_entry };
+	enum perf_event_state state = event->state;
+	struct pt_regs *regs;
+	char tail[sizeof(u64)];
+	void *buffer;
+	int context;
+
+	/* This is the buffer of @record again: each context of a CPU has one. perf clears its end. */
+	memcpy(tail, record + size - sizeof(tail), sizeof(tail));
+	buffer = perf_trace_buf_alloc(size, &regs, &context);
+	if (!buffer)
+		return;
+	memcpy(buffer + size - sizeof(tail), tail, sizeof(tail));
+	/*
+	 * Some kernels write a sample only if the event is active, which it is if its task is
+	 * the current one. The state is guarded by the lock; who reads it without, looks for
+	 * the CPU that the event is active on, and finds none.
+	 */
+	WRITE_ONCE(event->state, PERF_EVENT_STATE_ACTIVE);
+	perf_tp_event(event->tp_event->event.type, 1, buffer, size, regs, &head, context, NULL);
+	WRITE_ONCE(event->state, state);
+}
+
+/*
+ * Delivers a record to what was opened for @task. The record has been submitted to
+ * the others just before, with preemption off since. Not from NMIs.
+ *
+ * Interrupts must be off while the lock is held, which sched_wakeup and others take by
+ * __perf_task() under the run queue's lock as well.
+ */
+void ktrace_perf_deliver_about(struct task_struct *task, void *record, int size,
+			       struct trace_event_call *call)
+{
+	struct perf_event_context *ctx;
+	struct perf_event *event;
+	unsigned long flags;
+
+	rcu_read_lock();
+	ctx = rcu_dereference(task->perf_event_ctxp);
+	if (ctx) {
+		raw_spin_lock_irqsave(&ctx->lock, flags);
+		/* Tasks with like events swap their contexts. */
+		if (ctx->task == task) {
+			list_for_each_entry(event, &ctx->event_list, event_entry) {
+				if (ktrace_perf_is_open(event, call))
+					ktrace_perf_deliver(event, record, size);
+			}
+		}
+		raw_spin_unlock_irqrestore(&ctx->lock, flags);
+	}
+	rcu_read_unlock();
 }
 
 /*
@@ -341,6 +430,21 @@ int ktrace_event_reg(struct trace_event_call *call, enum trace_reg type, void *d
 	default:
 		return trace_event_reg(call, type, data);
 	}
+}
+
+/* The same for events that are about a task: see ktrace_perf_deliver_about(). */
+int ktrace_event_reg_about(struct trace_event_call *call, enum trace_reg type, void *data)
+{
+#ifdef CONFIG_PERF_EVENTS
+	if (type == TRACE_REG_PERF_ADD || type == TRACE_REG_PERF_DEL) {
+		const struct perf_event *event = data;
+
+		/* Anything but 0 keeps it off the list. */
+		if (event->attach_state & PERF_ATTACH_TASK)
+			return 1;
+	}
+#endif
+	return ktrace_event_reg(call, type, data);
 }
 
 /*

@@ -33,6 +33,11 @@ extern "C" {
         kind: abi::trace_reg,
         data: *mut c_void,
     ) -> c_int;
+    fn ktrace_event_reg_about(
+        call: *mut abi::trace_event_call,
+        kind: abi::trace_reg,
+        data: *mut c_void,
+    ) -> c_int;
 }
 
 /// What one field is to the kernel. `name` has to end with a zero.
@@ -73,20 +78,22 @@ pub struct Class(UnsafeCell<abi::trace_event_class>);
 unsafe impl Sync for Class {}
 
 impl Class {
-    /// A class with these fields.
+    /// A class with these fields. If `about_task`, its events are delivered to what perf has opened
+    /// for the task that they are about ([`sink::Perf`](super::sink::Perf)).
     ///
     /// # Safety
     ///
     /// `this` must be the address of the static that this becomes, `system` a C string that stays,
     /// and `probe` and `perf_probe` functions with the prototype of the listeners of the events'
     /// tracepoints, the first to be called with a `struct trace_event_file`, the second with a
-    /// `struct trace_event_call`.
+    /// `struct trace_event_call`. `perf_probe` must submit with a task if, and only if, `about_task`.
     pub const unsafe fn new<const N: usize>(
         this: *const Self,
         system: *const c_char,
         fields: &'static Fields<N>,
         probe: *mut c_void,
         perf_probe: *mut c_void,
+        about_task: bool,
     ) -> Self {
         // SAFETY: Pointers, all of which may be null.
         let mut class: abi::trace_event_class = unsafe { zeroed() };
@@ -100,7 +107,10 @@ impl Class {
         let _ = perf_probe;
         class.fields_array = fields.0.get().cast();
         class.raw_init = Some(trace_event_raw_init);
-        class.reg = Some(ktrace_event_reg);
+        class.reg = match about_task {
+            true => Some(ktrace_event_reg_about),
+            false => Some(ktrace_event_reg),
+        };
         // An empty list points to itself.
         let head = this
             .cast::<u8>()

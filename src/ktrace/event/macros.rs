@@ -38,6 +38,9 @@
 ///   does not link (`probestub.h`).
 /// * `counted as user;` makes who listens a user, as [`users`](crate::ktrace::event::users) has
 ///   them.
+/// * `about task;` names the argument of type [`Task`](crate::ktrace::task::Task) that the event is
+///   about, if that need not be the current task. perf then delivers the event to what it has opened
+///   for that task, instead of for the current one. Not for events that fire in NMIs.
 /// * `only if |tr| condition;`, between the event and its record, is asked for each trace array
 ///   that has the event on; without it, or if it holds, a record is written there. perf and BPF
 ///   have no trace array and are not asked.
@@ -75,6 +78,7 @@ macro_rules! trace_event {
         $vis:vis event $name:ident($($arg:ident: $argtype:ty),+ $(,)?);
 
         $(counted as $user:ident;)?
+        $(about $about:ident;)?
         $(only if |$tr:ident| $condition:expr;)?
 
         record {
@@ -91,7 +95,7 @@ macro_rules! trace_event {
             use super::*;
 
             $crate::trace_event! {
-                @class $system $name ($($arg: $argtype),+) [$($tr $condition)?]
+                @class $system $name ($($arg: $argtype),+) [$($about)?] [$($tr $condition)?]
                 {$($field: $type = $value),+}
                 $format [$( [ $way $( ( $($rest)* ) )? ] )*]
             }
@@ -122,7 +126,7 @@ macro_rules! trace_event {
             use super::*;
 
             $crate::trace_event! {
-                @class $system $name ($($arg: $argtype),+) []
+                @class $system $name ($($arg: $argtype),+) [] []
                 {$($field: $type = $value),+}
                 $format [$( [ $way $( ( $($rest)* ) )? ] )*] without_listeners
             }
@@ -135,7 +139,7 @@ macro_rules! trace_event {
     // What the events of one class share.
     (
         @class $system:ident $name:ident ($($arg:ident: $argtype:ty),+)
-        [$($tr:ident $condition:expr)?]
+        [$($about:ident)?] [$($tr:ident $condition:expr)?]
         {$($field:ident: $type:ty = $value:expr),+}
         $format:literal [$( [ $($shown:tt)+ ] )*] $($which:ident)?
     ) => {
@@ -173,6 +177,7 @@ macro_rules! trace_event {
                     &ALL_FIELDS,
                     listener as *mut ::kernel::ffi::c_void,
                     perf_listener as *mut ::kernel::ffi::c_void,
+                    $crate::trace_event!(@is_about $($about)?),
                 )$(.$which())?
             };
 
@@ -260,8 +265,12 @@ macro_rules! trace_event {
                 call: *mut ::kernel::ffi::c_void,
                 $($arg: $argtype),+
             ) {
-                // SAFETY: The data that the kernel attached this with.
-                if let Some(mut sink) = unsafe { __event::sink::Perf::new(call) } {
+                // SAFETY: The data that the kernel attached this with. The class was made with the
+                // same answer to whether its events are about a task.
+                let sink = unsafe {
+                    __event::sink::Perf::new(call, $crate::trace_event!(@about $($about)?))
+                };
+                if let Some(mut sink) = sink {
                     write(&mut sink, $($arg),+);
                 }
             }
@@ -482,6 +491,12 @@ macro_rules! trace_event {
         }
     };
 
+    (@is_about) => { false };
+    (@is_about $about:ident) => { true };
+
+    (@about) => { None };
+    (@about $about:ident) => { Some($about) };
+
     (@counted) => { false };
     (@counted $user:ident) => { true };
 
@@ -562,6 +577,7 @@ macro_rules! trace_event_class {
         $vis:vis class $name:ident($($arg:ident: $argtype:ty),+ $(,)?);
 
         $(counted as $user:ident;)?
+        $(about $about:ident;)?
         $(only if |$tr:ident| $condition:expr;)?
 
         record {
@@ -582,7 +598,7 @@ macro_rules! trace_event_class {
             use super::*;
 
             $crate::trace_event! {
-                @class $system $name ($($arg: $argtype),+) [$($tr $condition)?]
+                @class $system $name ($($arg: $argtype),+) [$($about)?] [$($tr $condition)?]
                 {$($field: $type = $value),+}
                 $format [$( [ $way $( ( $($rest)* ) )? ] )*]
             }

@@ -12,6 +12,7 @@ use kernel::{
 
 use crate::ktrace::{
     abi,
+    task::Task,
     trace_array::TraceArray, //
 };
 
@@ -110,7 +111,10 @@ impl Drop for RingBuffer {
 #[allow(improper_ctypes)]
 #[cfg(CONFIG_PERF_EVENTS)]
 extern "C" {
-    fn ktrace_perf_enter(call: *mut abi::trace_event_call) -> *mut abi::hlist_head;
+    fn ktrace_perf_enter(
+        call: *mut abi::trace_event_call,
+        about: *mut bindings::task_struct,
+    ) -> *mut abi::hlist_head;
     fn ktrace_perf_exit();
     fn ktrace_perf_caller(regs: *mut bindings::pt_regs);
     fn perf_trace_buf_alloc(
@@ -128,6 +132,12 @@ extern "C" {
         head: *mut abi::hlist_head,
         task: *mut bindings::task_struct,
     );
+    fn ktrace_perf_deliver_about(
+        task: *mut bindings::task_struct,
+        record: *mut c_void,
+        size: c_int,
+        call: *mut abi::trace_event_call,
+    );
 }
 
 /// perf, and BPF programs that hang on the event.
@@ -140,7 +150,9 @@ extern "C" {
 /// Preemption is off, and `call` valid, until drop. If not null, `record` is a buffer of `size`
 /// bytes that perf has given to this context, and `regs` belongs to it.
 #[cfg(CONFIG_PERF_EVENTS)]
-pub struct Perf {
+pub struct Perf<'a> {
+    /// The task that the event is about, which then is in a class of such events.
+    about: Option<Task<'a>>,
     call: *mut abi::trace_event_call,
     head: *mut abi::hlist_head,
     record: *mut c_void,
@@ -150,23 +162,27 @@ pub struct Perf {
 }
 
 #[cfg(CONFIG_PERF_EVENTS)]
-impl Perf {
-    /// `None` if nobody on this CPU wants a record.
+impl<'a> Perf<'a> {
+    /// `None` if perf wants no record here. `about` is the task that the event is about, for a class
+    /// of such events.
     ///
     /// # Safety
     ///
     /// `call` must be the data of a listener that the kernel attached for perf, and the listener
-    /// not return before this is dropped.
+    /// not return before this is dropped. `about` must be given if, and only if, the class of the
+    /// event was made for it.
     #[inline(always)]
-    pub unsafe fn new(call: *mut c_void) -> Option<Self> {
+    pub unsafe fn new(call: *mut c_void, about: Option<Task<'a>>) -> Option<Self> {
         let call: *mut abi::trace_event_call = call.cast();
-        // SAFETY: By the precondition.
-        let head = unsafe { ktrace_perf_enter(call) };
+        let task = about.map_or(core::ptr::null_mut(), |task| task.as_ptr());
+        // SAFETY: `call` is that of the listener, by the precondition, and a `Task` is alive.
+        let head = unsafe { ktrace_perf_enter(call, task) };
         if head.is_null() {
             return None;
         }
         // INVARIANT: Preemption was turned off just now.
         Some(Self {
+            about,
             call,
             head,
             record: core::ptr::null_mut(),
@@ -178,7 +194,7 @@ impl Perf {
 }
 
 #[cfg(CONFIG_PERF_EVENTS)]
-impl Sink for Perf {
+impl Sink for Perf<'_> {
     #[inline(always)]
     fn reserve(&mut self, len: usize) -> *mut u8 {
         // A record and the 32-bit size that perf puts in front are a multiple of 64 bits.
@@ -197,10 +213,12 @@ impl Sink for Perf {
 }
 
 #[cfg(CONFIG_PERF_EVENTS)]
-impl Drop for Perf {
+impl Drop for Perf<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: Submits what perf gave, and turns preemption on again, by the invariants.
+        // SAFETY: Submits what perf gave, and turns preemption on again, by the invariants. The
+        // record still stands in the buffer of this context after the first submission; a `Task` is
+        // alive.
         unsafe {
             if !self.record.is_null() {
                 perf_trace_run_bpf_submit(
@@ -213,6 +231,9 @@ impl Drop for Perf {
                     self.head,
                     core::ptr::null_mut(),
                 );
+                if let Some(task) = self.about {
+                    ktrace_perf_deliver_about(task.as_ptr(), self.record, self.size, self.call);
+                }
             }
             ktrace_perf_exit();
         }
