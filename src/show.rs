@@ -23,6 +23,7 @@ use crate::{
         CONTEXTS, //
     },
     ktrace::{
+        escape::Escaped,
         event::format::Names,
         ftrace_ops::MAX_ARGS,
         iter::{
@@ -476,9 +477,8 @@ impl Page<'_, '_> {
         const NAME: usize = 7;
         /// How wide name and id are together.
         const WIDTH: usize = 14;
-        let comm = seq::comm_of(pid);
-        let name = comm.as_bytes();
-        let name = name.get(..NAME).unwrap_or(name);
+        let comm = seq::comm_of(pid).escaped();
+        let name = comm.prefix(NAME);
         let sign = usize::from(pid < 0);
         let len = name.len() + 1 + sign + digits(pid.unsigned_abs());
         let spaces = WIDTH.saturating_sub(len);
@@ -631,7 +631,7 @@ fn write_times(seq: &mut Seq<'_>, times: &Times) {
         seq.symbol(times.caller.0);
     }
     seq.text(" by ");
-    seq.bytes(Comm::new(&times.waker_comm).as_bytes());
+    seq.bytes(Escaped::in_comment(Comm::new(&times.waker_comm).as_bytes()).as_bytes());
     let _ = write!(seq, "-{}", times.waker_pid.0);
     if times.waker_context != 0 {
         let _ = write!(

@@ -20,6 +20,7 @@ pub mod compact;
 pub mod counters;
 mod cstr;
 pub mod error_log;
+pub mod escape;
 pub mod event;
 pub mod fgraph;
 pub mod ftrace_ops;

@@ -18,6 +18,10 @@ use kernel::{bindings, error::to_result, prelude::*, sync::atomic::Release};
 use super::{
     atomic::AtomicPtr,
     cstr::Chars,
+    escape::{
+        Escaped,
+        MAX_NAME, //
+    },
     gate,
     once::Once,
     sched,
@@ -26,6 +30,7 @@ use super::{
 
 /// Length of a task's name with its terminating zero (`TASK_COMM_LEN`).
 pub const COMM_LEN: usize = 16;
+const _: () = assert!(MAX_NAME == COMM_LEN - 1);
 
 /// A task's name: at most 15 bytes, then zeros.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -91,6 +96,11 @@ impl Comm {
     /// The name with the zeros behind it.
     pub fn to_array(self) -> [u8; COMM_LEN] {
         self.0
+    }
+
+    /// The name for text.
+    pub fn escaped(&self) -> Escaped {
+        Escaped::new(self.as_bytes())
     }
 
     /// The bytes of the name.

@@ -154,7 +154,7 @@ impl Profile {
                 seq_print!(out, "{:7} {:12} {what}", spread.count, Us(spread.sum_ns));
                 show_spread(out, spread);
                 seq_print!(out, "  ");
-                tracefs::write_bytes(out, times.comm.as_bytes());
+                tracefs::write_bytes(out, times.comm.escaped().as_bytes());
                 seq_print!(out, "-{pid}\n");
             }
         }

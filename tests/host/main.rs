@@ -3,7 +3,8 @@
 //! Tests on the host of what needs no kernel: the policy (`src/filter/`, `src/limits.rs`,
 //! `src/profile/spread.rs`, `src/sched/stamp.rs`, `src/watch/born.rs`), the words of compact records
 //! (`src/ktrace/compact/word.rs`) and who reads them (`tools/traceevent/`), how long ago something was
-//! (`src/ktrace/ago.rs`), what hooks are told by (`src/ktrace/fgraph/tag.rs`), and the text of trace events
+//! (`src/ktrace/ago.rs`), what hooks are told by (`src/ktrace/fgraph/tag.rs`), names in
+//! text (`src/ktrace/escape.rs`), and the text of trace events
 //! and where their fields stand (`src/ktrace/event/`). `run` builds and runs them.
 
 // Not all of what follows is needed here.
@@ -32,6 +33,9 @@ mod agos;
 
 #[path = "../../src/ktrace/fgraph/tag.rs"]
 mod tags;
+
+#[path = "../../src/ktrace/escape.rs"]
+mod escapes;
 
 #[allow(dead_code)]
 #[path = "../../src/ktrace/compact/word.rs"]
@@ -86,6 +90,7 @@ mod born;
 #[path = "../../src/word.rs"]
 mod word;
 
+mod escape;
 #[allow(dead_code)]
 mod event;
 mod format;

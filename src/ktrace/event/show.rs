@@ -87,6 +87,7 @@ extern "C" {
         size: usize,
     ) -> *const c_char;
     fn trace_seq_printf(s: *mut abi::trace_seq, fmt: *const c_char, ...);
+    fn trace_seq_putmem(s: *mut abi::trace_seq, mem: *const c_void, len: c_uint);
     fn trace_seq_putc(s: *mut abi::trace_seq, c: u8);
     fn ktrace_seq_position(s: *mut abi::trace_seq) -> *const c_char;
     fn trace_print_hex_seq(
@@ -165,6 +166,18 @@ impl Printer {
     pub fn symbol(&self, value: usize, names: &'static [abi::trace_print_flags]) -> *const c_char {
         // SAFETY: A table of that length; the text goes to the iterator's own buffer.
         unsafe { trace_print_symbols_seq(self.seq(), value, names.as_ptr(), names.len()) }
+    }
+
+    /// A text in the iterator's own buffer, as a C string.
+    fn text(&self, bytes: &[u8]) -> *const c_char {
+        let seq = self.seq();
+        // SAFETY: By the invariant, the iterator is there while it prints; the bytes are copied.
+        unsafe {
+            let text = ktrace_seq_position(seq);
+            trace_seq_putmem(seq, bytes.as_ptr().cast(), bytes.len() as c_uint);
+            trace_seq_putc(seq, 0);
+            text
+        }
     }
 
     /// Start and length of what a `__data_loc` tells the place of.
@@ -285,8 +298,24 @@ macro_rules! show_texts {
 }
 
 show_texts! {
-    [] Comm;
     [const N: usize] FixedStr<N>;
+}
+
+// SAFETY: A C string: an array of bytes that ends with a zero, or a text in the printer's buffer.
+unsafe impl Show for Comm {
+    const FAMILY: Family = Family::Str;
+    type Value = *const c_char;
+
+    #[inline]
+    unsafe fn value(printer: &Printer, stored: *const Self::Stored) -> *const c_char {
+        // SAFETY: By the precondition, a field of this type.
+        let comm = Comm::new(&unsafe { stored.read_unaligned() });
+        let escaped = comm.escaped();
+        if escaped.as_bytes() == comm.as_bytes() {
+            return stored.cast();
+        }
+        printer.text(escaped.as_bytes())
+    }
 }
 
 // SAFETY: A string has one byte at least in every record, and `store()` ends it with a zero.
