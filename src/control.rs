@@ -44,6 +44,7 @@ use crate::{
             self,
             ErrorLog, //
         },
+        instances,
         trace_array::{
             pin,
             Pinned, //
@@ -396,6 +397,7 @@ impl ControlFile for Control {
             (state.resolved(), id, Arc::clone(state.errors()))
         };
         let tr = pin(resolved, id)?;
+        instances::look_again();
         let input = match about.kind {
             Kind::List(name) if mode.write => Some(Input::new(name)),
             _ => None,

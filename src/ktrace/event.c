@@ -21,6 +21,7 @@
 #endif
 
 #include "event.h"
+#include "shim.h"
 
 /*
  * A tracepoint is entered as the kernel enters its own: with SRCU, or in kernels
@@ -413,6 +414,7 @@ int ktrace_event_reg(struct trace_event_call *call, enum trace_reg type, void *d
 	case TRACE_REG_REGISTER:
 		if (!try_module_get(call->module))
 			return -ENODEV;
+		ktrace_look_at_instances();
 		ret = ktrace_event_listen(call, type, TRACE_REG_UNREGISTER, data);
 		if (ret)
 			module_put(call->module);

@@ -89,6 +89,25 @@ static void ktrace_note(u32 what)
 	ktrace_defer();
 }
 
+/*
+ * Whether the probes are there. Cleared before they go, with a grace period: nothing is
+ * deferred after that.
+ */
+static bool ktrace_watching;
+
+/*
+ * Has the instances looked at again before this system call returns. The probes miss
+ * what is made while kprobes are turned off (debugfs, kprobes/enabled), and nobody is
+ * notified when they are turned on, so this is called when the module is used.
+ */
+void ktrace_look_at_instances(void)
+{
+	rcu_read_lock();
+	if (READ_ONCE(ktrace_watching))
+		ktrace_note(KTRACE_CHANGED_INSTANCES);
+	rcu_read_unlock();
+}
+
 static int ktrace_instances_changed(struct kprobe *probe, struct pt_regs *regs)
 {
 	ktrace_note(KTRACE_CHANGED_INSTANCES);
@@ -140,11 +159,14 @@ int ktrace_watch_instances(void)
 	ret = register_kretprobe(&ktrace_closes);
 	if (ret)
 		unregister_kprobes(ktrace_watch, ARRAY_SIZE(ktrace_watch));
+	WRITE_ONCE(ktrace_watching, !ret);
 	return ret;
 }
 
 void ktrace_unwatch_instances(void)
 {
+	WRITE_ONCE(ktrace_watching, false);
+	synchronize_rcu();
 	unregister_kretprobe(&ktrace_closes);
 	unregister_kprobes(ktrace_watch, ARRAY_SIZE(ktrace_watch));
 	/* Whoever was caught by a probe is still on the way out of its call. */

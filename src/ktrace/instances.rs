@@ -19,6 +19,15 @@ extern "C" {
     fn ktrace_take_changes() -> u32;
     fn ktrace_watch_instances() -> c_int;
     fn ktrace_unwatch_instances();
+    fn ktrace_look_at_instances();
+}
+
+/// Has [`InstancesChanged::changed`] called before this system call returns. The probes miss instances
+/// that are made while kprobes are turned off, so this is to be called whenever the module is used.
+/// Any context but NMI.
+pub fn look_again() {
+    // SAFETY: Callable from any task; does nothing unless the probes are in place.
+    unsafe { ktrace_look_at_instances() }
 }
 
 /// What changed since [`Changed::take`] was called before.

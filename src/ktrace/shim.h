@@ -144,6 +144,7 @@ void ktrace_unwatch_markers(void);
 #define KTRACE_CHANGED_FUNCTIONS 4
 u32 ktrace_take_changes(void);
 int ktrace_watch_instances(void);
+void ktrace_look_at_instances(void);
 void ktrace_unwatch_instances(void);
 
 /* and in shim.c. */

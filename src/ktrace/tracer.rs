@@ -42,6 +42,7 @@ use super::{
         pipe, //
     },
     cstr::Chars,
+    instances,
     iter::{
         Line,
         Printed, //
@@ -503,6 +504,7 @@ unsafe extern "C" fn init<T: Tracer>(tr: *mut abi::trace_array) -> c_int {
         if !unsafe { bindings::try_module_get(this_module()) } {
             return Err(ENODEV);
         }
+        instances::look_again();
         // An instance that nobody has brought to `adopt()` yet, or not with success. What would be recorded there is not
         // what the options say that come later.
         let flags = tr.current_flags().ok_or(EAGAIN);
