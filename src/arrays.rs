@@ -108,7 +108,7 @@ enum Recording {
 
 impl Array {
     /// Whether this is the state of `tr`, and not of one that had its address before.
-    fn is_of(&self, tr: &TraceArray) -> bool {
+    pub(crate) fn is_of(&self, tr: &TraceArray) -> bool {
         self.tr == tr.id() && self.dir.is_of(tr)
     }
 

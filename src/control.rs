@@ -397,6 +397,12 @@ impl ControlFile for Control {
             (state.resolved(), id, Arc::clone(state.errors()))
         };
         let tr = pin(resolved, id)?;
+        // Another instance may have got the address between the two. None can from here on.
+        {
+            let state = STATE.lock();
+            let array = state.as_ref().and_then(|state| state.by_serial(serial));
+            array.filter(|array| array.is_of(&tr)).ok_or(ENODEV)?;
+        }
         instances::look_again();
         let input = match about.kind {
             Kind::List(name) if mode.write => Some(Input::new(name)),
