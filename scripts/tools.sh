@@ -28,7 +28,7 @@ build() {
 	mkdir -p "$out"
 	"$top/scripts/env.sh" bindgen --use-core --no-layout-tests --no-doc-comments --formatter=none \
 		--allowlist-function 'tep_(register|unregister)_event_handler|tep_find_(event_by_name|any_field)' \
-		--allowlist-function 'tep_(find_function|read_number|test_flag|print_event)|trace_seq_printf' \
+		--allowlist-function 'tep_(find_function|read_number|test_flag|print_event|data_pid|data_comm_from_pid)|trace_seq_printf' \
 		--allowlist-var 'TEP_PRINT_.*' --output "$out/traceevent.rs" \
 		/usr/include/traceevent/event-parse.h -- -I/usr/include/traceevent
 	"$top/scripts/env.sh" env TRACEEVENT_BINDINGS="$out/traceevent.rs" "${RUSTC:-rustc}" --edition 2021 --target $target \

@@ -7,6 +7,8 @@ use core::fmt::{
     Write, //
 };
 
+#[path = "../../tools/traceevent/columns.rs"]
+mod columns;
 #[path = "../../tools/traceevent/pack.rs"]
 mod pack;
 #[path = "../../tools/traceevent/text.rs"]
@@ -15,6 +17,10 @@ mod text;
 use crate::{
     random::Random,
     words as word, //
+};
+use columns::{
+    Columns,
+    Text as Line128, //
 };
 use pack::{
     lines,
@@ -238,4 +244,76 @@ fn durations() {
     assert_eq!(shown(123_456_789), "@ 123456.7 us |  f0();");
     assert_eq!(shown(1_234_567_890), "$ 1234567 us |  f0();");
     assert_eq!(shown(123_456_789_012), "$ 123456789 us |  f0();");
+}
+
+/// What stands before an item, made of the line of its pack.
+fn front(line: &str, flags: &str, time: &str, other: (&str, &str, i64)) -> Option<String> {
+    let columns = Columns::new(
+        line.as_bytes(),
+        b"funcgraph_pack",
+        flags.as_bytes(),
+        time.as_bytes(),
+    )?;
+    let mut out: Line128<128> = Line128::new(b"");
+    assert_eq!(
+        columns.has_difference(),
+        line.contains("(+") || line.contains(":          f")
+    );
+    columns.write(&mut out, other.0.as_bytes(), other.1.as_bytes(), other.2);
+    Some(String::from_utf8(out.as_bytes().to_vec()).unwrap())
+}
+
+#[test]
+fn columns_are_those_of_the_pack() {
+    let other = ("d..2.", "38.126038", 34);
+    for (line, expected) in [
+        (
+            "             cat-134   [001] .....    38.126004: funcgraph_pack:       ",
+            "             cat-134   [001] d..2.    38.126038: ",
+        ),
+        // trace-cmd report -l
+        (
+            "     cat-134     1.....    38.126004: funcgraph_pack:       ",
+            "     cat-134     1d..2.    38.126038: ",
+        ),
+        // --ts-diff, and that of the first line
+        (
+            "             cat-134   [001] .....    38.126004: (+17)    funcgraph_pack:       ",
+            "             cat-134   [001] d..2.    38.126038: (+34)    ",
+        ),
+        (
+            "             cat-134   [001] .....    38.126004:          funcgraph_pack:       ",
+            "             cat-134   [001] d..2.    38.126038: (+34)    ",
+        ),
+        (
+            "             cat-134   [001] .....    38.126004: (+12345678) funcgraph_pack:       ",
+            "             cat-134   [001] d..2.    38.126038: (+34)    ",
+        ),
+        // Names of tasks may look like anything.
+        (
+            " (a) ..... 38.126004-134   [001] .....    38.126004: funcgraph_pack:       ",
+            " (a) ..... 38.126004-134   [001] d..2.    38.126038: ",
+        ),
+    ] {
+        let front = front(line, ".....", "38.126004", other);
+        assert_eq!(front.as_deref(), Some(expected), "{line}");
+    }
+}
+
+#[test]
+fn times_end_in_one_column() {
+    let line = "cat-134 [001] .....     9.999999: funcgraph_pack: ";
+    let front = front(line, ".....", "9.999999", (".....", "10.000001", 0));
+    assert_eq!(front.as_deref(), Some("cat-134 [001] .....    10.000001: "));
+}
+
+#[test]
+fn a_line_of_another_form_is_not_taken_apart() {
+    let other = (".....", "1.000001", 0);
+    // Nothing was written, or another time, or a longer one.
+    assert_eq!(front("", ".....", "1.000000", other), None);
+    let line = "cat-134 [001] ..... 11.000000: funcgraph_pack: ";
+    assert_eq!(front(line, ".....", "1.000000", other), None);
+    assert_eq!(front(line, "", "11.000000", other), None);
+    assert_eq!(front(line, "d....", "11.000000", other), None);
 }

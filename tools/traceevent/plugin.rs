@@ -9,6 +9,10 @@
 // Shifts before masks, as in the kernel.
 #![allow(clippy::precedence)]
 
+mod columns;
+#[allow(dead_code)]
+#[path = "../../src/ktrace/escape.rs"]
+mod escape;
 mod pack;
 mod tep;
 mod text;
@@ -29,6 +33,11 @@ use core::{
 };
 
 use crate::{
+    columns::{
+        Columns,
+        Text, //
+    },
+    escape::Escaped,
     pack::{
         lines,
         Last,
@@ -39,6 +48,7 @@ use crate::{
     tep::{
         Event,
         Handler,
+        Part,
         Record,
         Seq,
         Tep, //
@@ -51,6 +61,9 @@ use crate::{
 
 /// How many columns the reader gives the name of an event.
 const NAME: usize = 21;
+
+/// How long what stands before the name of an event is at most.
+const FRONT: usize = 192;
 
 static LAST: Last = Last::new();
 
@@ -104,6 +117,106 @@ fn event_of(line: &Line) -> &'static CStr {
     }
 }
 
+/// What stands before the name of an event.
+struct Front {
+    /// The line of the pack, as far as it was written.
+    line: Text<FRONT>,
+    flags: Text<32>,
+    time: Text<32>,
+    format: &'static CStr,
+}
+
+impl Front {
+    /// How times are written: in us or in ns, or as they are.
+    const FORMATS: [&'static CStr; 4] = [c"%6.1000d", c"%9d", c"%9.1d", c"%d"];
+
+    /// To be called before anything of the pack is written.
+    fn new(tep: Tep, out: &mut Seq, record: &Record<'_>) -> Self {
+        let mut part = |part| {
+            out.taken_back(|out| tep.write_part(out, record, record.bytes(), record.time(), part))
+        };
+        let flags = part(Part::Flags);
+        let usual = if tep.shows_ns() { c"%9d" } else { c"%6.1000d" };
+        let times = [
+            part(Part::Time(Self::FORMATS[0])),
+            part(Part::Time(Self::FORMATS[1])),
+            part(Part::Time(Self::FORMATS[2])),
+            part(Part::Time(Self::FORMATS[3])),
+        ];
+        let line = Text::new(out.line());
+        let mut this = Self {
+            line,
+            flags,
+            time: Text::new(b""),
+            format: usual,
+        };
+        for (format, time) in Self::FORMATS.into_iter().zip(times) {
+            this.time = Text::new(time.as_bytes().trim_ascii());
+            this.format = format;
+            if this.columns().is_some() {
+                return this;
+            }
+        }
+        this.format = usual;
+        this.time = Text::new(b"");
+        this
+    }
+
+    fn columns(&self) -> Option<Columns<'_>> {
+        let name = FuncgraphPack::EVENT.to_bytes();
+        let (flags, time) = (self.flags.as_bytes(), self.time.as_bytes());
+        Columns::new(self.line.as_bytes(), name, flags, time)
+    }
+
+    /// Writes it for an item of that time, behind a line of the time `before`.
+    fn write(
+        &self,
+        tep: Tep,
+        out: &mut Seq,
+        record: &Record<'_>,
+        header: &[u8],
+        time: u64,
+        before: u64,
+    ) -> fmt::Result {
+        let comm = tep.comm(record);
+        let name = Escaped::new(comm);
+        // A name with a newline has spoiled the line.
+        let columns = self.columns().filter(|_| name.as_bytes() == comm);
+        if let Some(columns) = columns {
+            let mut part = |part| -> Text<32> {
+                out.taken_back(|out| tep.write_part(out, record, header, time, part))
+            };
+            let flags = part(Part::Flags);
+            let text = part(Part::Time(self.format));
+            let mut front: Text<FRONT> = Text::new(b"");
+            // As trace-cmd rounds them.
+            let unit = |ns: u64| match self.format == c"%6.1000d" {
+                true => (ns.saturating_add(500) / 1000) as i64,
+                false => ns as i64,
+            };
+            let difference = match columns.has_difference() {
+                true => unit(time).wrapping_sub(unit(before)),
+                false => 0,
+            };
+            let text = text.as_bytes().trim_ascii();
+            columns.write(&mut front, flags.as_bytes(), text, difference);
+            return out.write_bytes(front.as_bytes());
+        }
+        write!(
+            out,
+            "{:1$}",
+            "",
+            16usize.saturating_sub(name.as_bytes().len())
+        )?;
+        out.write_bytes(name.as_bytes())?;
+        tep.write_part(out, record, header, time, Part::Task);
+        tep.write_part(out, record, header, time, Part::Flags);
+        out.write_char(' ')?;
+        tep.write_part(out, record, header, time, Part::Time(self.format));
+        out.write_str(": ")
+    }
+}
+
 impl Handler for FuncgraphPack {
     const SYSTEM: &'static CStr = c"ftrace";
     const EVENT: &'static CStr = c"funcgraph_pack";
@@ -119,17 +232,20 @@ impl Handler for FuncgraphPack {
         };
         let nr = pack.items(record.time()).count();
         let skip = LAST.skip(record.cpu(), &pack, nr);
+        let front = Front::new(tep, out, record);
         write!(out, "{} items", nr.saturating_sub(skip))?;
+        let mut before = record.time();
         for line in lines(pack.items(record.time()).skip(skip)) {
             let name = event_of(&line);
             let id = tep.event(Self::SYSTEM, name).map_or(event.id(), Event::id);
             let mut room = [0; 32];
             let header = layout.header(bytes, &mut room, id, &line.said);
             out.write_char('\n')?;
-            tep.write_prefix(out, record, header, line.said.time);
+            front.write(tep, out, record, header, line.said.time, before)?;
+            before = line.said.time;
             let name = name.to_str().unwrap_or("");
             let room = NAME.saturating_sub(name.len());
-            write!(out, ": {name}:{:room$}", "")?;
+            write!(out, "{name}:{:room$}", "")?;
             text::write_line(out, &tep, &line)?;
         }
         Ok(())

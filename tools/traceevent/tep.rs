@@ -22,6 +22,7 @@ use core::{
 };
 
 use crate::{
+    columns::Text,
     pack::Numbers,
     text::Names, //
 };
@@ -45,6 +46,17 @@ pub struct Seq(NonNull<abi::trace_seq>);
 
 /// A record.
 pub struct Record<'a>(&'a abi::tep_record);
+
+/// A part of what stands before the name of an event.
+#[derive(Clone, Copy)]
+pub enum Part<'a> {
+    /// The task's id, and the CPU.
+    Task,
+    /// The context.
+    Flags,
+    /// The time, by a format of libtraceevent's.
+    Time(&'a CStr),
+}
 
 /// Prints records of an event, in place of libtraceevent.
 pub trait Handler {
@@ -137,9 +149,37 @@ impl Tep {
         .map(Event)
     }
 
-    /// What stands on a line before the name of the event: the task, the CPU, the context and the time,
-    /// in ns, of a record that begins with these bytes and is like that one in all else.
-    pub fn write_prefix(self, out: &mut Seq, record: &Record<'_>, bytes: &[u8], time: u64) {
+    /// Whether the reader was asked for times in ns.
+    pub fn shows_ns(self) -> bool {
+        // SAFETY: A live handle.
+        unsafe { abi::tep_test_flag(self.0.as_ptr(), abi::tep_flag_TEP_NSEC_OUTPUT) }
+    }
+
+    /// The name of the task that a record is of.
+    pub fn comm<'a>(self, record: &'a Record<'_>) -> &'a [u8] {
+        let mut made = *record.0;
+        // SAFETY: A live handle and record, which is only read; the string is the handle's, which
+        // nobody changes while a record is printed.
+        unsafe {
+            let pid = abi::tep_data_pid(self.0.as_ptr(), &mut made);
+            let comm = abi::tep_data_comm_from_pid(self.0.as_ptr(), pid);
+            if comm.is_null() {
+                return b"<...>";
+            }
+            CStr::from_ptr(comm).to_bytes()
+        }
+    }
+
+    /// Writes a part of what stands before the name of an event, for a record that begins with these
+    /// bytes, is of that time, in ns, and is like `record` in all else.
+    pub fn write_part(
+        self,
+        out: &mut Seq,
+        record: &Record<'_>,
+        bytes: &[u8],
+        time: u64,
+        part: Part<'_>,
+    ) {
         let mut made = abi::tep_record {
             ts: time,
             size: bytes.len() as c_int,
@@ -147,29 +187,29 @@ impl Tep {
             data: bytes.as_ptr().cast_mut().cast(),
             ..*record.0
         };
-        // As many digits as the reader was asked for.
-        // SAFETY: A live handle.
-        let ns = unsafe { abi::tep_test_flag(self.0.as_ptr(), abi::tep_flag_TEP_NSEC_OUTPUT) };
-        let time = if ns { c"%9d" } else { c"%6.1000d" };
+        let (tep, out, made) = (self.0.as_ptr(), out.0.as_ptr(), &mut made);
         // SAFETY: All is live, and of the types that are asked for; the record is only read.
         unsafe {
-            abi::tep_print_event(
-                self.0.as_ptr(),
-                out.0.as_ptr(),
-                &mut made,
-                c"%16s-%-5d [%03d] %s ".as_ptr(),
-                abi::TEP_PRINT_COMM.as_ptr(),
-                abi::TEP_PRINT_PID,
-                abi::TEP_PRINT_CPU,
-                abi::TEP_PRINT_LATENCY.as_ptr(),
-            );
-            abi::tep_print_event(
-                self.0.as_ptr(),
-                out.0.as_ptr(),
-                &mut made,
-                time.as_ptr(),
-                abi::TEP_PRINT_TIME,
-            );
+            match part {
+                Part::Task => abi::tep_print_event(
+                    tep,
+                    out,
+                    made,
+                    c"-%-5d [%03d] ".as_ptr(),
+                    abi::TEP_PRINT_PID,
+                    abi::TEP_PRINT_CPU,
+                ),
+                Part::Flags => abi::tep_print_event(
+                    tep,
+                    out,
+                    made,
+                    c"%s".as_ptr(),
+                    abi::TEP_PRINT_LATENCY.as_ptr(),
+                ),
+                Part::Time(format) => {
+                    abi::tep_print_event(tep, out, made, format.as_ptr(), abi::TEP_PRINT_TIME)
+                }
+            }
         }
     }
 }
@@ -237,21 +277,55 @@ impl Record<'_> {
     }
 }
 
-impl Write for Seq {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
+impl Seq {
+    /// What was written since the last newline.
+    pub fn line(&self) -> &[u8] {
+        // SAFETY: Live text, which has as many bytes; nobody writes to it while this is borrowed.
+        let all = unsafe {
+            let seq = self.0.as_ref();
+            match seq.buffer.is_null() || seq.len > seq.buffer_size {
+                true => &[],
+                false => slice::from_raw_parts(seq.buffer.cast::<u8>(), seq.len as usize),
+            }
+        };
+        let begin = all.iter().rposition(|byte| *byte == b'\n');
+        all.get(begin.map_or(0, |at| at + 1)..).unwrap_or(&[])
+    }
+
+    /// What `write` writes, which is taken back.
+    pub fn taken_back<const N: usize>(&mut self, write: impl FnOnce(&mut Self)) -> Text<N> {
+        // SAFETY: Live text.
+        let len = unsafe { self.0.as_ref() }.len;
+        // So that it has a line of its own.
+        let _ = self.write_char('\n');
+        write(self);
+        let text = Text::new(self.line());
+        // SAFETY: Live text, which nobody else writes to. It had that length before.
+        unsafe { self.0.as_mut() }.len = len;
+        text
+    }
+
+    /// Writes bytes that need not be UTF-8.
+    pub fn write_bytes(&mut self, bytes: &[u8]) -> fmt::Result {
         // SAFETY: Live text, which is given as much as its length tells.
         let written = unsafe {
             abi::trace_seq_printf(
                 self.0.as_ptr(),
                 c"%.*s".as_ptr(),
-                text.len() as c_int,
-                text.as_ptr().cast::<c_char>(),
+                bytes.len() as c_int,
+                bytes.as_ptr().cast::<c_char>(),
             )
         };
-        if written < 0 || (written == 0 && !text.is_empty()) {
+        if written < 0 || (written == 0 && !bytes.is_empty()) {
             return Err(fmt::Error);
         }
         Ok(())
+    }
+}
+
+impl Write for Seq {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.write_bytes(text.as_bytes())
     }
 }
 
