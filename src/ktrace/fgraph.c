@@ -414,8 +414,10 @@ static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 /* With functions that are chosen one by one, nothing is as usual. */
 static void ktrace_graph_choose(struct ktrace_graph *graph)
 {
+	/* What was learned is there when this says so. */
 	bool usual = smp_load_acquire(&graph->learned) == 2 && !READ_ONCE(graph->are_chosen);
 
+	/* Readers go on from the address. */
 	smp_store_release(&graph->place, &graph->places[usual]);
 }
 
@@ -441,7 +443,7 @@ void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *
 	WRITE_ONCE(place->below, *((unsigned long *)frame - 1));
 	WRITE_ONCE(place->top, end[-1]);
 	WRITE_ONCE(place->room, max((long)(word_at / sizeof(long)) - KTRACE_ROOM_WORDS, 0L));
-	/* Readers go on from the address. */
+	/* For ktrace_graph_choose(), which may run elsewhere. */
 	smp_store_release(&graph->learned, 2);
 	ktrace_graph_choose(graph);
 }
