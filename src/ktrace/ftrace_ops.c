@@ -327,13 +327,18 @@ void ktrace_gate_refresh_current(void)
 	local_irq_restore(flags);
 }
 
-bool ktrace_gate_refresh_others(void)
+bool ktrace_gate_refresh_of(struct task_struct *task)
 {
 	if (irqs_disabled() || in_interrupt())
 		return false;
-	preempt_disable();
-	smp_call_function_many(cpu_online_mask, ktrace_gate_refresh_cpu, NULL, false);
-	preempt_enable();
+	/*
+	 * Orders the new mask before the load of the CPU. A CPU that gets the task
+	 * later stores its number before it takes the lock of its run queue, which is
+	 * a full barrier too, and then loads the mask: so either that CPU sees the new
+	 * mask, or this one sees that CPU. An offline CPU runs nothing.
+	 */
+	smp_mb();
+	smp_call_function_single(task_cpu(task), ktrace_gate_refresh_cpu, NULL, 0);
 	return true;
 }
 

@@ -19,14 +19,18 @@
 //! what a word is computed from first publishes the change and then calls [`refresh`], whose
 //! function calls order the two.
 
-use kernel::sync::atomic::{
-    Atomic,
-    Relaxed,
-    Release, //
+use kernel::{
+    bindings,
+    sync::atomic::{
+        Atomic,
+        Relaxed,
+        Release, //
+    }, //
 };
 
 use super::{
     once::Once,
+    task::Task,
     trace_array::{
         Id,
         TraceArray, //
@@ -46,10 +50,12 @@ static OWNED: Atomic<u32> = Atomic::new(0);
 /// Bits that are wanted for every task.
 static ALWAYS: Atomic<u32> = Atomic::new(0);
 
+// Some structs behind these pointers have no members in some configurations.
+#[allow(improper_ctypes)]
 extern "C" {
     fn ktrace_gate_refresh();
     fn ktrace_gate_refresh_current();
-    fn ktrace_gate_refresh_others() -> bool;
+    fn ktrace_gate_refresh_of(task: *mut bindings::task_struct) -> bool;
 }
 
 /// The mask of the hooks that want every task.
@@ -110,9 +116,11 @@ pub fn refresh_current() {
     unsafe { ktrace_gate_refresh_current() }
 }
 
-/// Asks all other CPUs to compute theirs anew, and does not wait. Returns false, having done
-/// nothing, where that cannot be asked for: with interrupts off, or in an interrupt.
-pub fn refresh_others() -> bool {
-    // SAFETY: Looks at the context itself, and sends function calls if that is allowed in it.
-    unsafe { ktrace_gate_refresh_others() }
+/// Makes the CPU that runs `task`, or ran it last, recompute its word after the mask of the task
+/// has changed. Does not wait. Returns false without doing anything in an interrupt or with
+/// interrupts off, where no function call can be sent.
+pub fn refresh_of(task: Task<'_>) -> bool {
+    // SAFETY: The task is alive by the invariant of its type; the function checks the context and
+    // sends at most one function call.
+    unsafe { ktrace_gate_refresh_of(task.as_ptr()) }
 }

@@ -34,6 +34,7 @@ pub mod markers;
 pub mod names;
 pub mod once;
 pub mod pid_map;
+pub mod published;
 pub mod records;
 mod ring_buffer;
 pub mod sched;

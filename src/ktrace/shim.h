@@ -112,7 +112,7 @@ ftrace_func_t ktrace_slot_function(unsigned int slot);
 void ktrace_set_packs(unsigned int slot, struct ktrace_pack __percpu *packs);
 void ktrace_gate_refresh(void);
 void ktrace_gate_refresh_current(void);
-bool ktrace_gate_refresh_others(void);
+bool ktrace_gate_refresh_of(struct task_struct *task);
 bool ktrace_gate_look(u32 bit);
 unsigned int ktrace_context(void);
 struct task_struct *ktrace_current(void);

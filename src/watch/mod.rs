@@ -13,7 +13,10 @@
 //! that an id which is used again is not mistaken for the task that had it before: the new owner's
 //! verdict is not cleared when the old one is freed at last.
 //!
-//! `rules` is taken in task context only.
+//! `rules` is taken in task context only, and never held while names are matched against patterns:
+//! the filters are read under RCU. A decision is stored under the lock if the generation is still
+//! the one that it began with, and is made again otherwise. A generation begins only when a filter
+//! changes or the worker starts a round, so this ends soon.
 //!
 //! # A rename while a filter changes
 //!
@@ -54,6 +57,11 @@ use kernel::{
             Atomic,
             Relaxed, //
         },
+        lock::{
+            spinlock::SpinLockBackend,
+            Guard, //
+        },
+        rcu,
         Arc,
         SpinLock, //
     },
@@ -80,6 +88,10 @@ use crate::{
         },
         once::Once,
         pid_map::PidMap,
+        published::{
+            Published,
+            Retired, //
+        },
         task::{
             self,
             bind_task_hooks,
@@ -91,9 +103,8 @@ use crate::{
     sched::accounts,
 };
 
-/// The filters in force.
+/// What writers of verdicts agree on.
 struct Rules {
-    filters: [Option<Arc<Filter>>; SLOTS as usize],
     /// Changes with every change of a filter and every round of the worker's; never 0.
     generation: u32,
     /// With which generation the worker's last round began.
@@ -109,21 +120,44 @@ fn is_since(generation: u32, first: u32) -> bool {
 }
 
 impl Rules {
-    /// The filters in use, with their slots.
-    fn filters(&self) -> impl Iterator<Item = (u32, &Filter)> {
-        let slots = self.filters.iter().zip(0u32..);
-        slots.filter_map(|(filter, slot)| Some((slot, &**filter.as_ref()?)))
-    }
-
-    /// Whether names matter to any of them.
-    fn need_comm(&self) -> bool {
-        self.filters().any(|(_, filter)| filter.needs_comm())
-    }
-
     /// Begins a generation.
     fn begin(&mut self) -> u32 {
         self.generation = self.generation.wrapping_add(1).max(1);
         self.generation
+    }
+}
+
+/// The filters in force, by slot. Written under `rules`.
+struct Filters {
+    places: [Published<Filter>; SLOTS as usize],
+    /// The slots whose filter depends on names.
+    by_name: Atomic<u32>,
+}
+
+impl Filters {
+    /// Whether a rename can change any verdict.
+    fn need_comm(&self) -> bool {
+        self.by_name.load(Relaxed) != 0
+    }
+
+    /// Calls `with` with each filter and its slot. Any context.
+    fn for_each(&self, mut with: impl FnMut(u32, &Filter)) {
+        let guard = rcu::read_lock();
+        for (place, slot) in self.places.iter().zip(0u32..) {
+            if let Some(filter) = place.get(&guard) {
+                with(slot, filter);
+            }
+        }
+    }
+
+    /// Replaces the filter of a slot. `rules` must be held.
+    fn replace(&self, slot: u32, filter: Option<Arc<Filter>>) -> Option<Retired<Filter>> {
+        let place = self.places.get(slot as usize)?;
+        let by_name = self.by_name.load(Relaxed) & !(1 << slot);
+        let needs_comm = filter.as_ref().is_some_and(|filter| filter.needs_comm());
+        self.by_name
+            .store(by_name | u32::from(needs_comm) << slot, Relaxed);
+        Some(place.replace(filter))
     }
 }
 
@@ -160,6 +194,7 @@ pub(crate) struct Watch {
     tasks: PidMap<Entry>,
     /// Idle tasks share the id 0, so theirs are kept by CPU.
     idle: KVec<Atomic<u32>>,
+    filters: Filters,
     #[pin]
     rules: SpinLock<Rules>,
     /// Verdicts that could not be kept for want of memory, or not be told to a CPU at once; and what threads were
@@ -181,8 +216,11 @@ impl Watch {
             pin_init!(Self {
                 tasks,
                 idle,
+                filters: Filters {
+                    places: [const { Published::none() }; SLOTS as usize],
+                    by_name: Atomic::new(0),
+                },
                 rules <- new_spinlock!(Rules {
-                    filters: [const { None }; SLOTS as usize],
                     generation: 1,
                     round: 1,
                     scanning: false,
@@ -222,9 +260,7 @@ impl Watch {
                 self.tasks.for_each(|entry| entry.forget_born(bit, forget));
                 rules.heirs.forget(bit, forget);
             }
-            let place = rules.filters.get_mut(slot as usize);
-            let replaced = place.and_then(|place| core::mem::replace(place, filter));
-            (replaced, since)
+            (self.filters.replace(slot, filter), since)
         };
         drop(replaced);
         if by_name {
@@ -246,34 +282,36 @@ impl Watch {
 
     /// Judges a task by one filter that has changed with generation `since`. Whether its verdict is in doubt.
     fn judge_one(&self, slot: u32, filter: &Filter, since: u32, task: Task<'_>) -> bool {
-        let mut rules = self.rules.lock();
-        // Its id may have come to another task, whose verdict this would overwrite. If that comes later, `new_task()`
-        // waits for the lock.
-        if task.is_released() {
+        loop {
+            let subject = Subject::new(task, task.comm());
+            let born = self.born(&self.rules.lock(), &subject);
+            let traced = filter.judge(&subject.as_task(), born.lineage(slot));
+            let mut rules = self.rules.lock();
+            // Its id may have come to another task, whose verdict this would overwrite. If that
+            // comes later, `new_task()` waits for the lock.
+            if task.is_released() {
+                return false;
+            }
+            if task.pid() != subject.pid || self.born(&rules, &subject) != born {
+                // It has executed a program in between.
+                continue;
+            }
+            let mut before = 0;
+            if let Some(entry) = self.entry(&subject) {
+                if is_since(entry.decided.get(), since) {
+                    // By a name that one may replace which was reported before the filter changed.
+                    let doubted = filter.needs_comm();
+                    if doubted {
+                        entry.doubted.set(rules.generation);
+                    }
+                    return doubted;
+                }
+                before = entry.mask();
+            }
+            let mask = before & !(1 << slot) | u32::from(traced) << slot;
+            self.store(&mut rules, &subject, mask, false);
             return false;
         }
-        let subject = Subject::new(task, task.comm());
-        let mut before = 0;
-        if let Some(entry) = self.entry(&subject) {
-            if is_since(entry.decided.get(), since) {
-                // By a name that one may replace which was reported before the filter changed.
-                let doubted = filter.needs_comm();
-                if doubted {
-                    entry.doubted.set(rules.generation);
-                }
-                return doubted;
-            }
-            before = entry.mask();
-        }
-        let lineage = self.born(&rules, &subject).lineage(slot);
-        let bit = 1 << slot;
-        let mask = if filter.judge(&subject.as_task(), lineage) {
-            before | bit
-        } else {
-            before & !bit
-        };
-        self.store(&mut rules, &subject, mask, false);
-        false
     }
 
     fn judge_idle(&self, slot: u32, filter: &Filter) {
@@ -314,13 +352,30 @@ impl Watch {
             .unwrap_or_default()
     }
 
-    /// Judges a task by all filters. `rules` must be held.
-    fn judge(&self, rules: &Rules, subject: &Subject) -> u32 {
-        let born = self.born(rules, subject);
-        rules.filters().fold(0, |mask, (slot, filter)| {
+    /// Judges a task by all filters, given what it was born with. Any context.
+    fn judge(&self, subject: &Subject, born: Born) -> u32 {
+        let mut mask = 0;
+        self.filters.for_each(|slot, filter| {
             let traced = filter.judge(&subject.as_task(), born.lineage(slot));
-            mask | u32::from(traced) << slot
-        })
+            mask |= u32::from(traced) << slot;
+        });
+        mask
+    }
+
+    /// Judges a task by all filters, without `rules`. Returns the mask with `rules` held, in the
+    /// generation that the mask belongs to.
+    fn decide(&self, subject: &Subject) -> (Guard<'_, Rules, SpinLockBackend>, u32) {
+        loop {
+            let (generation, born) = {
+                let rules = self.rules.lock();
+                (rules.generation, self.born(&rules, subject))
+            };
+            let mask = self.judge(subject, born);
+            let rules = self.rules.lock();
+            if rules.generation == generation && self.born(&rules, subject) == born {
+                return (rules, mask);
+            }
+        }
     }
 
     /// Keeps a verdict. `rules` must be held. `must_exist` makes an entry even for a verdict of 0.
@@ -355,45 +410,45 @@ impl Watch {
         Some(entry)
     }
 
-    /// One task of a round that began after the one that began with generation `last`. What its verdict was and is,
-    /// and whether the next round has to look again.
-    fn settle_one(&self, task: Task<'_>, last: u32) -> Settled {
-        let mut rules = self.rules.lock();
-        let mut settled = Settled::default();
-        if task.is_released() {
-            return settled;
-        }
+    /// Settles one task in a round that follows the one that began with generation `last`. Returns
+    /// whether the next round has to look at the task again.
+    fn settle_one(&self, task: Task<'_>, last: u32) -> bool {
         let subject = Subject::new(task, task.comm());
-        let Some(entry) = self.entry(&subject) else {
-            return settled;
-        };
-        let doubted = entry.doubted.get();
-        if doubted == 0 {
-            return settled;
+        let in_doubt = |entry: &&Entry| entry.doubted.get() != 0;
+        if self.entry(&subject).filter(in_doubt).is_none() {
+            return false;
         }
+        let (mut rules, mask) = self.decide(&subject);
+        if task.is_released() {
+            return false;
+        }
+        let Some(entry) = self.entry(&subject).filter(in_doubt) else {
+            return false;
+        };
+        let mut changed = false;
         if !is_since(entry.decided.get(), rules.round) {
-            let mask = self.judge(&rules, &subject);
-            settled.changed = mask != entry.mask();
-            if settled.changed {
+            changed = mask != entry.mask();
+            if changed {
                 accounts::change(task);
             }
             self.store(&mut rules, &subject, mask, true);
-        } else if is_since(doubted, last) {
-            settled.left = true;
-            return settled;
+        } else if is_since(entry.doubted.get(), last) {
+            return true;
         }
         entry.doubted.set(0);
-        settled
+        drop(rules);
+        if changed {
+            self.tell_cpu_of(task);
+        }
+        false
     }
-}
 
-/// What became of doubts.
-#[derive(Default)]
-struct Settled {
-    /// A verdict was wrong.
-    changed: bool,
-    /// Some are left.
-    left: bool,
+    /// Makes the CPU that runs another task than the current one obey the task's new mask.
+    fn tell_cpu_of(&self, task: Task<'_>) {
+        if !gate::refresh_of(task) {
+            self.lost.add(1, Relaxed);
+        }
+    }
 }
 
 impl TaskHooks for Watch {
@@ -410,60 +465,84 @@ impl TaskHooks for Watch {
         if child.pid() == 0 {
             return;
         }
-        let mut rules = self.rules.lock();
         let parent = Subject::new(parent, parent.comm());
         let subject = Subject::new(child, child.comm());
-        // That of a thread which had its tag, and was killed.
-        rules.heirs.take(subject.tag);
-        // It stands in the lists already, and another thread of its process may be about to rename it: what was
-        // reported of that and is not written yet is the worker's to judge by.
-        let before = self.entry(&subject);
-        let doubted = before.is_some_and(|entry| entry.doubted.get() != 0);
-        let of_parent = self.born(&rules, &parent);
-        let (mut born, mut mask) = (Born::default(), 0u32);
-        for (slot, filter) in rules.filters() {
-            let lineage = filter.child(&parent.as_task(), of_parent.lineage(slot));
-            born.add(slot, lineage);
-            mask |= u32::from(filter.judge(&subject.as_task(), lineage)) << slot;
-        }
-        // Always, if there is an entry: it may be that of a task which had the id before.
-        if let Some(entry) = self.store(&mut rules, &subject, mask, !born.is_empty()) {
-            entry.set_born(born);
-            entry.decided.set(0);
-            entry.doubted.set(match doubted {
-                true => rules.generation,
-                false => 0,
+        loop {
+            let (generation, of_parent) = {
+                let rules = self.rules.lock();
+                (rules.generation, self.born(&rules, &parent))
+            };
+            let (mut born, mut mask) = (Born::default(), 0u32);
+            self.filters.for_each(|slot, filter| {
+                let lineage = filter.child(&parent.as_task(), of_parent.lineage(slot));
+                born.add(slot, lineage);
+                mask |= u32::from(filter.judge(&subject.as_task(), lineage)) << slot;
             });
+            let mut rules = self.rules.lock();
+            if rules.generation != generation {
+                continue;
+            }
+            // That of a thread which had its tag, and was killed.
+            rules.heirs.take(subject.tag);
+            // It stands in the lists already, and another thread of its process may be about to
+            // rename it: what was reported of that and is not written yet is the worker's to judge
+            // by.
+            let before = self.entry(&subject);
+            let doubted = before.is_some_and(|entry| entry.doubted.get() != 0);
+            let overruled = doubted && before.is_some_and(|entry| entry.mask() != mask);
+            // Always, if there is an entry: it may be that of a task which had the id before.
+            if let Some(entry) = self.store(&mut rules, &subject, mask, !born.is_empty()) {
+                entry.set_born(born);
+                entry.decided.set(0);
+                entry.doubted.set(match doubted {
+                    true => rules.generation,
+                    false => 0,
+                });
+            }
+            drop(rules);
+            if overruled {
+                task::settle_later();
+            }
+            return;
         }
     }
 
     fn renamed(&self, task: Task<'_>, comm: Comm) {
+        // A filter that is set just now judges the task itself, after this rename (see
+        // `set_filter()`).
+        if !self.filters.need_comm() {
+            return;
+        }
         let subject = Subject::new(task, comm);
         let by_itself = task.is_current();
-        let doubted = {
-            let mut rules = self.rules.lock();
-            // As in `judge_one()`, where somebody else renames it.
-            if task.is_released() {
-                return;
+        let (mut rules, mask) = self.decide(&subject);
+        // As in `judge_one()`, where another task renames it.
+        if task.is_released() {
+            return;
+        }
+        let changed = mask != TaskHooks::mask(self, subject.pid);
+        let must_exist = rules.scanning || !by_itself;
+        let mut doubted = false;
+        if let Some(entry) = self.store(&mut rules, &subject, mask, must_exist) {
+            entry.decided.set(rules.generation);
+            if !by_itself {
+                entry.doubted.set(rules.generation);
             }
-            let doubted = !by_itself && rules.need_comm();
-            let mask = self.judge(&rules, &subject);
-            let must_exist = rules.scanning || doubted;
-            if let Some(entry) = self.store(&mut rules, &subject, mask, must_exist) {
-                entry.decided.set(rules.generation);
-                if doubted {
-                    entry.doubted.set(rules.generation);
-                }
-            }
-            doubted
-        };
+            doubted = entry.doubted.get() != 0;
+        }
+        drop(rules);
+        if !changed {
+            // Two renames that meet matter only if their masks differ. Then the one that is
+            // reported last changes the mask.
+            return;
+        }
         if doubted {
             task::settle_later();
         }
         if by_itself {
             gate::refresh_current();
-        } else if !gate::refresh_others() {
-            self.lost.add(1, Relaxed);
+        } else {
+            self.tell_cpu_of(task);
         }
     }
 
@@ -482,13 +561,12 @@ impl TaskHooks for Watch {
     fn executed(&self, task: Task<'_>, old_pid: i32) {
         let subject = Subject::new(task, task.comm());
         {
-            let mut rules = self.rules.lock();
+            let (mut rules, mask) = self.decide(&subject);
             let old = self.tasks.get(old_pid as u32);
             let old = old.filter(|entry| old_pid != subject.pid && entry.is_of(subject.tag));
             if let Some(old) = old {
                 old.clear();
             }
-            let mask = self.judge(&rules, &subject);
             self.store(&mut rules, &subject, mask, false);
         }
         gate::refresh_current();
@@ -508,16 +586,9 @@ impl TaskHooks for Watch {
             last
         };
         task::synchronize_tasks();
-        let mut all = Settled::default();
-        task::for_each(|task| {
-            let settled = self.settle_one(task, last);
-            all.changed |= settled.changed;
-            all.left |= settled.left;
-        });
-        if all.changed {
-            gate::refresh();
-        }
-        if all.left {
+        let mut left = false;
+        task::for_each(|task| left |= self.settle_one(task, last));
+        if left {
             task::settle_later();
         }
     }
