@@ -14,6 +14,16 @@ pub(crate) const MAX_COMM: usize = 15;
 /// The most bytes a pattern may have.
 pub(crate) const MAX_PATTERN: usize = 64;
 
+/// The bytes that do not stand for themselves at the beginning of a pattern.
+const SPECIAL: [u8; 4] = *b"*?[\\";
+
+/// Returns the name in a task's `comm`, which ends at the first NUL or after [`MAX_COMM`] bytes.
+pub(crate) fn name_of(comm: &[u8]) -> &[u8] {
+    let name = comm.get(..MAX_COMM).unwrap_or(comm);
+    let end = name.iter().position(|byte| *byte == 0);
+    end.and_then(|end| name.get(..end)).unwrap_or(name)
+}
+
 /// Why a pattern was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GlobError {
@@ -94,11 +104,19 @@ impl Glob {
     ///
     /// May be called from any context. The time is bounded: each byte of the name is tried at most
     /// once as the place where the latest `*` ends, against at most [`MAX_PATTERN`] bytes.
+    #[cfg(test)]
     pub(crate) fn matches(&self, comm: &[u8]) -> bool {
+        self.matches_name(name_of(comm))
+    }
+
+    /// The same for what [`name_of`] has returned.
+    pub(crate) fn matches_name(&self, mut name: &[u8]) -> bool {
         let mut pattern = self.as_bytes();
-        let mut name = comm.get(..MAX_COMM).unwrap_or(comm);
-        if let Some(end) = name.iter().position(|byte| *byte == 0) {
-            name = name.get(..end).unwrap_or_default();
+        // Most patterns begin with a byte that the name does not begin with.
+        if let Some(first) = pattern.first() {
+            if !SPECIAL.contains(first) && name.first() != Some(first) {
+                return false;
+            }
         }
 
         // What follows the latest `*`, and what of the name it is to be tried on next. An earlier

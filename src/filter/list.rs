@@ -9,7 +9,10 @@ use super::{
         Fault,
         InputError, //
     },
-    glob::Glob,
+    glob::{
+        name_of,
+        Glob, //
+    },
     ids::{
         parse_id,
         IdSet, //
@@ -32,7 +35,8 @@ pub(crate) struct GlobSet {
 impl GlobSet {
     /// Whether any of the patterns matches the name. May be called from any context.
     pub(crate) fn matches(&self, comm: &[u8]) -> bool {
-        self.globs.iter().any(|glob| glob.matches(comm))
+        let name = name_of(comm);
+        self.globs.iter().any(|glob| glob.matches_name(name))
     }
 
     /// The patterns, in the order in which they were written.

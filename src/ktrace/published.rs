@@ -10,7 +10,6 @@ use kernel::{
     bindings,
     sync::{
         atomic::{
-            Acquire,
             Relaxed,
             Release, //
         },
@@ -45,10 +44,11 @@ impl<T> Published<T> {
 
     /// Returns the value, which stays valid until the end of the RCU read-side section.
     pub fn get<'a>(&'a self, _: &'a rcu::Guard) -> Option<&'a T> {
-        // SAFETY: Null, or a value with at least one reference by the invariant. `Retired` drops the
-        // reference only after a grace period that began when the pointer was already replaced, so
-        // not before the section of the guard ends.
-        unsafe { self.0.load(Acquire).as_ref() }
+        // SAFETY: Null, or a value with at least one reference by the invariant, whose contents are
+        // ordered by the dependency on the pointer, as with `rcu_dereference()`. `Retired` drops
+        // the reference only after a grace period that began when the pointer was already replaced,
+        // so not before the section of the guard ends.
+        unsafe { self.0.read_once().as_ref() }
     }
 
     /// Replaces the value. Callers must be serialized, for example by a lock. Does not sleep.
@@ -66,7 +66,8 @@ impl<T> Drop for Published<T> {
     fn drop(&mut self) {
         let value = self.0.load(Relaxed);
         if !value.is_null() {
-            // SAFETY: From `into_raw()` by the invariant, and no reader has a borrow of `self` any more.
+            // SAFETY: From `into_raw()` by the invariant, and no reader has a borrow of `self` any
+            // more.
             drop(unsafe { Arc::from_raw(value) });
         }
     }

@@ -46,11 +46,11 @@ impl Default for Bits {
 
 impl Bits {
     pub(super) fn get(&self) -> u32 {
-        self.0.load(Relaxed)
+        self.0.read_once()
     }
 
     pub(super) fn set(&self, bits: u32) {
-        self.0.store(bits, Relaxed);
+        self.0.write_once(bits);
     }
 }
 
@@ -71,7 +71,7 @@ impl Entry {
     }
 
     pub(super) fn set_verdict(&self, mask: u32, tag: u32) {
-        self.verdict.0.store(pack(mask, tag), Relaxed);
+        self.verdict.0.write_once(pack(mask, tag));
     }
 
     /// Takes `bit` out of the mask.

@@ -130,6 +130,8 @@ impl Rules {
 /// The filters in force, by slot. Written under `rules`.
 struct Filters {
     places: [Published<Filter>; SLOTS as usize],
+    /// The slots that have a filter.
+    used: Atomic<u32>,
     /// The slots whose filter depends on names.
     by_name: Atomic<u32>,
 }
@@ -137,26 +139,35 @@ struct Filters {
 impl Filters {
     /// Whether a rename can change any verdict.
     fn need_comm(&self) -> bool {
-        self.by_name.load(Relaxed) != 0
+        self.by_name.read_once() != 0
     }
 
     /// Calls `with` with each filter and its slot. Any context.
     fn for_each(&self, mut with: impl FnMut(u32, &Filter)) {
         let guard = rcu::read_lock();
-        for (place, slot) in self.places.iter().zip(0u32..) {
-            if let Some(filter) = place.get(&guard) {
+        let mut left = self.used.read_once();
+        while left != 0 {
+            let slot = left.trailing_zeros();
+            let place = self.places.get(slot as usize);
+            if let Some(filter) = place.and_then(|place| place.get(&guard)) {
                 with(slot, filter);
             }
+            left &= left.wrapping_sub(1);
         }
     }
 
     /// Replaces the filter of a slot. `rules` must be held.
     fn replace(&self, slot: u32, filter: Option<Arc<Filter>>) -> Option<Retired<Filter>> {
         let place = self.places.get(slot as usize)?;
-        let by_name = self.by_name.load(Relaxed) & !(1 << slot);
-        let needs_comm = filter.as_ref().is_some_and(|filter| filter.needs_comm());
-        self.by_name
-            .store(by_name | u32::from(needs_comm) << slot, Relaxed);
+        let set = |mask: &Atomic<u32>, to: bool| {
+            let others = mask.read_once() & !(1 << slot);
+            mask.write_once(others | u32::from(to) << slot);
+        };
+        set(&self.used, filter.is_some());
+        set(
+            &self.by_name,
+            filter.as_ref().is_some_and(|filter| filter.needs_comm()),
+        );
         Some(place.replace(filter))
     }
 }
@@ -218,6 +229,7 @@ impl Watch {
                 idle,
                 filters: Filters {
                     places: [const { Published::none() }; SLOTS as usize],
+                    used: Atomic::new(0),
                     by_name: Atomic::new(0),
                 },
                 rules <- new_spinlock!(Rules {
