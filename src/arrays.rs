@@ -229,6 +229,13 @@ impl State {
         self.past_lost.wrapping_add(now)
     }
 
+    /// The memory of the tables of tasks, in bytes.
+    pub(crate) fn tables_size(&self) -> usize {
+        let verdicts = self.watch.as_ref().map_or(0, |watch| watch.size());
+        let accounts = self.accounts.as_ref().map_or(0, |accounts| accounts.size());
+        verdicts.saturating_add(accounts)
+    }
+
     /// How many tasks' times are kept.
     pub(crate) fn accounts(&self) -> u64 {
         self.accounts.as_ref().map_or(0, |accounts| accounts.len())

@@ -379,6 +379,11 @@ impl Control {
             seq_print!(out, "verdicts lost: {}\n", state.verdicts_lost());
             seq_print!(out, "tasks whose times are kept: {}\n", state.accounts());
             seq_print!(out, "gaps in tasks' times: {}\n", state.time_gaps());
+            seq_print!(
+                out,
+                "KiB in tables of tasks: {}\n",
+                state.tables_size() / 1024
+            );
         })
     }
 }

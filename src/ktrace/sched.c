@@ -14,6 +14,7 @@
 #include <linux/timekeeping.h>
 #include <linux/trace_clock.h>
 #include <linux/tracepoint.h>
+#include <linux/workqueue.h>
 
 #include "sched.h"
 #include "shim.h"
@@ -173,9 +174,25 @@ const char *ktrace_find_sched_probes(void)
 	return ktrace_find_probes(ktrace_sched_probes, ARRAY_SIZE(ktrace_sched_probes));
 }
 
+static void ktrace_sched_reclaim_run(struct work_struct *work)
+{
+	ktrace_sched_reclaim();
+}
+
+static DECLARE_WORK(ktrace_sched_reclaim_work, ktrace_sched_reclaim_run);
+
+void ktrace_sched_reclaim_later(void)
+{
+	queue_work(system_long_wq, &ktrace_sched_reclaim_work);
+}
+
 int ktrace_attach_sched_probes(void)
 {
-	return ktrace_attach_probes(ktrace_sched_probes, ARRAY_SIZE(ktrace_sched_probes));
+	int ret = ktrace_attach_probes(ktrace_sched_probes, ARRAY_SIZE(ktrace_sched_probes));
+
+	if (ret)
+		cancel_work_sync(&ktrace_sched_reclaim_work);
+	return ret;
 }
 
 void ktrace_detach_sched_probes(void)
@@ -183,6 +200,7 @@ void ktrace_detach_sched_probes(void)
 	/* The gate's probe is not one of these, but waited for with them. */
 	WRITE_ONCE(ktrace_sched_followed, 0);
 	ktrace_detach_probes(ktrace_sched_probes, ARRAY_SIZE(ktrace_sched_probes));
+	cancel_work_sync(&ktrace_sched_reclaim_work);
 }
 
 /*

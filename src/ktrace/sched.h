@@ -20,6 +20,7 @@ void ktrace_sched_exec(struct task_struct *task, pid_t old_pid, const char *file
 void ktrace_sched_changes(struct task_struct *task);
 void ktrace_sched_rename(struct task_struct *task, const char *comm);
 void ktrace_sched_exit(struct task_struct *task, bool group_dead, u64 now);
+void ktrace_sched_reclaim(void);
 
 /* Defined in sched.c, called from Rust. */
 #define KTRACE_EVERYONE BIT_ULL(32)
@@ -29,6 +30,7 @@ void ktrace_on_switch(bool preempt, struct task_struct *prev, struct task_struct
 const char *ktrace_find_sched_probes(void);
 int ktrace_attach_sched_probes(void);
 void ktrace_detach_sched_probes(void);
+void ktrace_sched_reclaim_later(void);
 bool ktrace_task_blocked(struct task_struct *task, unsigned int *state);
 u64 ktrace_sched_now(void);
 u64 ktrace_read_clock(u64 (*read)(void));

@@ -177,6 +177,9 @@ pub trait SchedHooks: Send + Sync + Sized + 'static {
 
     /// `task`, the current one, exits; it is the last of its process if `group_dead`. Preemption is off.
     fn exit(&self, task: Task<'_>, group_dead: bool, now_ns: u64);
+
+    /// [`reclaim_later`] was called. A worker, one at a time; this may sleep.
+    fn reclaim(&self) {}
 }
 
 /// Made by [`bind_sched_hooks!`]: where the one registration of a type is found by its probes.
@@ -195,6 +198,7 @@ extern "C" {
     fn ktrace_find_sched_probes() -> *const c_char;
     fn ktrace_attach_sched_probes() -> c_int;
     fn ktrace_detach_sched_probes();
+    fn ktrace_sched_reclaim_later();
     fn ktrace_task_blocked(task: *mut bindings::task_struct, state: *mut u32) -> bool;
     fn ktrace_sched_now() -> u64;
     static mut ktrace_sched_followed: u64;
@@ -286,10 +290,17 @@ impl<T: Bound> Drop for Registration<T> {
 #[doc(hidden)]
 #[inline]
 pub fn with_hooks<T: Bound>(call: impl FnOnce(&T)) {
-    // SAFETY: Null, or alive: callers are probes, and who frees waits for those.
+    // SAFETY: Null, or alive: callers are probes or the worker, and who frees waits for both.
     if let Some(hooks) = unsafe { T::state().read_once().as_ref() } {
         call(hooks);
     }
+}
+
+/// Makes a worker call [`SchedHooks::reclaim`] soon: at least once for any number of calls of this
+/// function. Any context but NMI, while there is a [`Registration`].
+pub fn reclaim_later() {
+    // SAFETY: Queues work, which is cancelled when the registration is dropped.
+    unsafe { ktrace_sched_reclaim_later() }
 }
 
 /// Tells [`SchedHooks::changes`] that the gate's bits for `task` are about to change, if there is a registration. For
@@ -493,6 +504,11 @@ macro_rules! bind_sched_hooks {
                     // SAFETY: By the precondition.
                     unsafe { SchedHooks::exit(hooks, Task::from_raw(task), group_dead, now) }
                 });
+            }
+
+            #[no_mangle]
+            extern "C" fn ktrace_sched_reclaim() {
+                sched::with_hooks::<$hooks>(SchedHooks::reclaim);
             }
         };
     };

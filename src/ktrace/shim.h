@@ -91,6 +91,7 @@ void ktrace_exec_task(struct task_struct *task, pid_t old_pid);
 void ktrace_free_task(struct task_struct *task);
 void ktrace_name_of_changes(struct task_struct *task);
 void ktrace_settle_tasks(void);
+void ktrace_reclaim_tasks(void);
 void ktrace_visit_task(void *visitor, struct task_struct *task);
 void ktrace_deferred(void);
 void ktrace_graph_interposed(unsigned int context);
@@ -132,6 +133,8 @@ const char *ktrace_find_name_probe(void);
 int ktrace_attach_name_probe(void *user);
 void ktrace_detach_name_probe(void *user);
 void ktrace_settle_later(void);
+void ktrace_reclaim_later(void);
+void ktrace_synchronize_probes(void);
 void ktrace_visit_tasks(void *visitor);
 
 /* in markers.c, */

@@ -72,6 +72,30 @@ void ktrace_settle_later(void)
 	queue_work(system_long_wq, &ktrace_settle_work);
 }
 
+static void ktrace_reclaim_run(struct work_struct *work)
+{
+	ktrace_reclaim_tasks();
+}
+
+static DECLARE_WORK(ktrace_reclaim_work, ktrace_reclaim_run);
+
+void ktrace_reclaim_later(void)
+{
+	queue_work(system_long_wq, &ktrace_reclaim_work);
+}
+
+/* Waits until no probe on a tracepoint runs that runs now. */
+void ktrace_synchronize_probes(void)
+{
+	tracepoint_synchronize_unregister();
+}
+
+static void ktrace_cancel_task_work(void)
+{
+	cancel_work_sync(&ktrace_settle_work);
+	cancel_work_sync(&ktrace_reclaim_work);
+}
+
 const char *ktrace_find_task_probes(void)
 {
 	return ktrace_find_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes));
@@ -82,7 +106,7 @@ int ktrace_attach_task_probes(void)
 	int ret = ktrace_attach_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes));
 
 	if (ret)
-		cancel_work_sync(&ktrace_settle_work);
+		ktrace_cancel_task_work();
 	return ret;
 }
 
@@ -90,7 +114,7 @@ void ktrace_detach_task_probes(void)
 {
 	ktrace_detach_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes));
 	/* Queued by probes, by itself, or by who detaches them now. */
-	cancel_work_sync(&ktrace_settle_work);
+	ktrace_cancel_task_work();
 }
 
 /* Sets of probes on tracepoints of the kernel */

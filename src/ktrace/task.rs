@@ -292,6 +292,9 @@ pub trait TaskHooks: Send + Sync + Sized + 'static {
 
     /// [`settle_later`] was called. A worker, one at a time; this may sleep.
     fn settle(&self);
+
+    /// [`reclaim_later`] was called. As [`TaskHooks::settle`].
+    fn reclaim(&self) {}
 }
 
 /// Made by [`bind_task_hooks!`]: where the one registration of a type is found by its probes.
@@ -319,6 +322,7 @@ extern "C" {
     );
     fn ktrace_visit_tasks(visitor: *mut c_void);
     fn ktrace_settle_later();
+    fn ktrace_reclaim_later();
 }
 
 /// Probes on the kernel's tracepoints, attached as long as this lives.
@@ -445,6 +449,12 @@ pub fn synchronize_tasks() {
 pub fn settle_later() {
     // SAFETY: Queues work; whoever drops the registration cancels it.
     unsafe { ktrace_settle_later() }
+}
+
+/// Makes a worker call [`TaskHooks::reclaim`], under the same conditions as [`settle_later`].
+pub fn reclaim_later() {
+    // SAFETY: Queues work, which is cancelled when the registration is dropped.
+    unsafe { ktrace_reclaim_later() }
 }
 
 /// The gate's bits for a task, wherever it runs or not: for whoever asks about another task than
@@ -616,6 +626,11 @@ macro_rules! bind_task_hooks {
             #[no_mangle]
             extern "C" fn ktrace_settle_tasks() {
                 task::with_hooks::<$hooks>(task::TaskHooks::settle);
+            }
+
+            #[no_mangle]
+            extern "C" fn ktrace_reclaim_tasks() {
+                task::with_hooks::<$hooks>(task::TaskHooks::reclaim);
             }
         };
     };

@@ -285,6 +285,11 @@ impl Accounts {
         n
     }
 
+    /// The memory of the table of accounts, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.tasks.size()
+    }
+
     /// Whether to find out where traced tasks sleep, which takes a walk over their stacks.
     pub(crate) fn set_callers(&self, wanted: bool) {
         self.callers.store(wanted, Relaxed);
@@ -327,6 +332,9 @@ impl Accounts {
     fn place(&self, task: Task<'_>) -> Option<&Account> {
         let id = task.pid() as u32;
         let place = self.tasks.get_or_insert(id, GFP_ATOMIC | __GFP_NOWARN);
+        if self.tasks.is_large() {
+            sched::reclaim_later();
+        }
         place.inspect_err(|_| self.gap()).ok()
     }
 
@@ -433,6 +441,7 @@ impl Accounts {
         }
         account.open(task.tag(), 0);
         account.inherit(old);
+        account.partner.set(0);
         old.tag.set(VACATED);
     }
 
@@ -699,5 +708,20 @@ impl SchedHooks for Accounts {
             events::task_exit::trace(task, group_dead, &totals);
         }
         fgraph::current_ends();
+    }
+
+    fn reclaim(&self) {
+        if !self.tasks.is_large() {
+            return;
+        }
+        self.tasks.reclaim(|| {
+            task::for_each(|task| {
+                let account = self.tasks.mark(task.pid() as u32);
+                // A thread that executes a program has its account under the id that it had before.
+                if let Some(partner) = account.map(|account| account.partner.get()) {
+                    self.tasks.mark(partner as u32);
+                }
+            });
+        });
     }
 }

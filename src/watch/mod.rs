@@ -249,6 +249,11 @@ impl Watch {
         self.lost.load(Relaxed)
     }
 
+    /// The memory of the table of verdicts, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.tasks.size()
+    }
+
     /// How many tasks have a verdict that bit `slot` is set in.
     pub(crate) fn matched(&self, slot: u32) -> u64 {
         let mut n = 0u64;
@@ -399,7 +404,7 @@ impl Watch {
         must_exist: bool,
     ) -> Option<&Entry> {
         let id = subject.pid as u32;
-        let entry = match self.tasks.get(id) {
+        let entry = match self.tasks.mark(id) {
             Some(entry) => entry,
             None if mask == 0 && !must_exist && rules.heirs.get(subject.tag).is_none() => {
                 return None;
@@ -412,6 +417,9 @@ impl Watch {
                 }
             },
         };
+        if self.tasks.is_large() {
+            task::reclaim_later();
+        }
         if !entry.is_of(subject.tag) {
             entry.clear();
             if let Some(born) = rules.heirs.take(subject.tag) {
@@ -587,6 +595,16 @@ impl TaskHooks for Watch {
     fn freed(&self, task: Task<'_>) {
         if let Some(entry) = self.tasks.get(task.pid() as u32) {
             entry.free(task.tag());
+        }
+    }
+
+    fn reclaim(&self) {
+        if self.tasks.is_large() {
+            self.tasks.reclaim(|| {
+                task::for_each(|task| {
+                    self.tasks.mark(task.pid() as u32);
+                });
+            });
         }
     }
 
