@@ -36,6 +36,6 @@ KTRACE_PROBESTUB(task_migrate, struct task_struct *task, u32 orig_cpu, u32 dest_
 KTRACE_PROBESTUB(task_fork, struct task_struct *parent, struct task_struct *child)
 KTRACE_PROBESTUB(task_exec, struct task_struct *task, pid_t old_pid, const char *old_comm,
 		 const void *filename)
-KTRACE_PROBESTUB(task_comm, struct task_struct *task, const char *comm)
+KTRACE_PROBESTUB(task_comm, struct task_struct *task, const char *comm, u32 old_mask)
 KTRACE_PROBESTUB(task_exit, struct task_struct *task, bool group_dead,
 		 const struct ferrotrace_totals *totals)

@@ -224,12 +224,13 @@ trace_event! {
 trace_event! {
     system ferrotrace;
 
-    /// A task gets another name.
-    pub(crate) event task_comm(task: Task<'_>, comm: &Comm);
+    /// A task gets another name: written where it is wanted by either. `old_mask` is the mask of
+    /// the old one.
+    pub(crate) event task_comm(task: Task<'_>, comm: &Comm, old_mask: u32);
 
     counted as user;
     about task;
-    only if |tr| wanted(tr, task);
+    only if |tr| wanted(tr, task) || gate::wants(tr, old_mask);
 
     record {
         pid: Pid = Pid(task.pid()),

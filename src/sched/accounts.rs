@@ -166,6 +166,9 @@ struct Account {
     /// The state it was seen to be blocked in when it was about to be woken, or [`AWAKE`]; for a task that
     /// was not seen to leave its CPU.
     asleep: Word,
+    /// The task's mask: before it was renamed last, and when it was blocked last.
+    old_mask: Word,
+    blocked_mask: Word,
     /// Who woke it when it was blocked last.
     unblocker: Who,
     /// Its name before it executed a program.
@@ -196,6 +199,8 @@ impl Account {
         self.caller.set(0);
         self.waker.set(&Waker::default());
         self.asleep.set(AWAKE);
+        self.old_mask.set(0);
+        self.blocked_mask.set(0);
         self.unblocker.set(&Waker::default());
         self.run_ns.set(0);
         self.wait_ns.set(0);
@@ -211,6 +216,8 @@ impl Account {
         self.caller.set(from.caller.get());
         self.waker.set(&from.waker.get());
         self.asleep.set(from.asleep.get());
+        self.old_mask.set(from.old_mask.get());
+        self.blocked_mask.set(from.blocked_mask.get());
         self.unblocker.set(&from.unblocker.get());
         self.old_comm.set(from.old_comm.get());
         self.run_ns.set(from.run_ns.get());
@@ -514,6 +521,9 @@ impl Accounts {
             state if state & ENDED != 0 => Doing::ENDED,
             _ => {
                 account.state.set(u64::from(state));
+                account
+                    .blocked_mask
+                    .set(u64::from(task::mask_of::<Watch>(task)));
                 Doing::BLOCKED
             }
         };
@@ -553,8 +563,11 @@ impl Accounts {
         let Some(block) = self.spent(account, Part::Block, before, now_ns, clock) else {
             return;
         };
-        // Only where it is wanted: a walk over a stack costs more than all the rest.
-        let traced = self.callers.read_once() && task::mask_of::<Watch>(task) != 0;
+        // Only for tasks that are traced now, or were when they went to sleep: calls that were
+        // recorded then are closed when they return. A walk over a stack costs more than all the
+        // rest.
+        let traced = self.callers.read_once()
+            && u64::from(task::mask_of::<Watch>(task)) | account.blocked_mask.get() != 0;
         account.caller.set(match traced {
             true => sched::caller_of(task) as u64,
             false => 0,
@@ -681,11 +694,14 @@ impl SchedHooks for Accounts {
     }
 
     fn changes(&self, task: Task<'_>) {
-        if sched::follows_everyone() {
+        let Some(account) = self.known(task) else {
             return;
-        }
-        // It may come to be followed before its account is told since when.
-        if let Some(account) = self.known(task) {
+        };
+        account
+            .old_mask
+            .set(u64::from(task::mask_of::<Watch>(task)));
+        if !sched::follows_everyone() {
+            // It may come to be followed before its account is told since when.
             account.current.follow_from(u64::MAX);
         }
     }
@@ -693,7 +709,8 @@ impl SchedHooks for Accounts {
     fn rename(&self, task: Task<'_>, comm: Comm) {
         names::changes(task);
         self.judged(task);
-        events::task_comm::trace(task, &comm);
+        let old_mask = self.known(task).map_or(0, |account| account.old_mask.get());
+        events::task_comm::trace(task, &comm, old_mask as u32);
     }
 
     fn exit(&self, task: Task<'_>, group_dead: bool, now_ns: u64) {

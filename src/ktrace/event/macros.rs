@@ -211,6 +211,7 @@ macro_rules! trace_event {
 
             /// Writes a record.
             #[inline(always)]
+            #[allow(unused_variables)]
             pub fn write(sink: &mut impl __event::sink::Sink, $($arg: $argtype),+) {
                 let ($($field,)+): ($(<$type as __event::field::Field>::Source<'_>,)+) =
                     ($($value,)+);
