@@ -119,7 +119,7 @@ static FILES: &[Description] = &[
     Description {
         name: c"set_comm",
         kind: Kind::List(ListName::Comm),
-        help: "task names to trace: globs (* ? [a-z]; \\ before a space)",
+        help: "task names to trace, as in trace: globs (* ? [a-z]; \\ before a space)",
     },
     Description {
         name: c"set_notrace_comm",

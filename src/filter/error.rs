@@ -57,7 +57,7 @@ impl Fault {
     pub(crate) const MESSAGES: [&'static CStr; 14] = [
         c"Not a decimal number",
         c"PID out of range",
-        c"Too long for a task's name",
+        c"No task's name is so long: 15 bytes, as trace shows it, also of kernel threads",
         c"Empty pattern",
         c"Missing ] in pattern",
         c"Nothing follows the backslash",
