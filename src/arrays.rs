@@ -45,6 +45,11 @@ use crate::{
             InstancesChanged, //
         },
         markers,
+        modules::{
+            bind_text_leaves,
+            LeavingText,
+            TextLeaves, //
+        },
         names::Names,
         sched,
         symbols::Resolved,
@@ -61,7 +66,10 @@ use crate::{
         },
         tracer, //
     },
-    profile::Profile,
+    profile::{
+        gone::Gone,
+        Profile, //
+    },
     recorder::{
         option,
         Recorder, //
@@ -155,6 +163,8 @@ pub(crate) struct State {
     past_gaps: u64,
     /// The same of verdicts that were lost.
     past_lost: u64,
+    /// Names of functions in profiles whose modules were unloaded.
+    gone: Gone,
     files: FileOps<Control>,
     tracer: tracer::Registration<Ferrotrace>,
     errors: Arc<ErrorLog>,
@@ -184,6 +194,7 @@ impl State {
             listened: false,
             past_gaps: 0,
             past_lost: 0,
+            gone: Gone::default(),
             files,
             tracer,
             errors,
@@ -221,6 +232,11 @@ impl State {
             return None;
         }
         Some(self.watch.as_ref()?.matched(array.slot?))
+    }
+
+    /// The names of functions in profiles whose modules were unloaded.
+    pub(crate) fn gone(&self) -> &Gone {
+        &self.gone
     }
 
     /// Verdicts that could not be kept, ever.
@@ -553,6 +569,9 @@ impl State {
         } else if let Some(profile) = &array.profile {
             profile.clear();
         }
+        if self.arrays.iter().all(|array| array.profile.is_none()) {
+            self.gone.clear();
+        }
         Ok(())
     }
 
@@ -711,6 +730,23 @@ impl State {
             self.start(tr, before)?;
         }
         result
+    }
+}
+
+/// Modules whose text is freed.
+pub(crate) struct Unloads;
+
+bind_text_leaves!(Unloads);
+
+impl TextLeaves for Unloads {
+    fn leaves(text: &LeavingText<'_>) {
+        if let Some(state) = STATE.lock().as_mut() {
+            for array in &state.arrays {
+                if let Some(profile) = array.profile() {
+                    profile.text_leaves(text, &mut state.gone);
+                }
+            }
+        }
     }
 }
 

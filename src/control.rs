@@ -317,8 +317,8 @@ impl Control {
     }
 
     fn show_profile(&self, out: &SeqFile) -> Result {
-        self.with(|_, array| match array.profile() {
-            Some(profile) => profile.show(out),
+        self.with(|state, array| match array.profile() {
+            Some(profile) => profile.show(out, state.gone()),
             None => Ok(()),
         })?
     }

@@ -40,6 +40,7 @@ use filter::{
 use ktrace::error_log::ErrorLog;
 use ktrace::event::users::Counting;
 use ktrace::instances::Watch as InstanceWatch;
+use ktrace::modules::Watch as ModuleWatch;
 use ktrace::{
     fgraph::drop_graph_functions,
     live,
@@ -64,6 +65,7 @@ module! {
 struct Ferrotrace {
     /// First, so that no instance is looked at any more while the rest goes.
     _instances: InstanceWatch,
+    _modules: ModuleWatch,
     _users: Counting,
     _state: Loaded,
 }
@@ -100,6 +102,7 @@ impl kernel::Module for Ferrotrace {
         }
         let loaded = Loaded(resolved);
         let users = Counting::new(resolved)?;
+        let modules = ModuleWatch::new(resolved)?;
         let instances = InstanceWatch::new(resolved)?;
         // After the probes are in place, so that no instance is missed.
         let lock = TypesLock::new(resolved);
@@ -112,6 +115,7 @@ impl kernel::Module for Ferrotrace {
         live::set(&lock);
         Ok(Self {
             _instances: instances,
+            _modules: modules,
             _users: users,
             _state: loaded,
         })

@@ -31,6 +31,7 @@ pub mod iter;
 mod list;
 pub mod live;
 pub mod markers;
+pub mod modules;
 pub mod names;
 pub mod once;
 pub mod pid_map;

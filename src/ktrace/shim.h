@@ -12,6 +12,7 @@ struct dentry;
 struct file;
 struct file_operations;
 struct inode;
+struct module;
 struct ktrace_pack;
 struct task_struct;
 struct ring_buffer_iter;
@@ -95,6 +96,7 @@ void ktrace_reclaim_tasks(void);
 void ktrace_visit_task(void *visitor, struct task_struct *task);
 void ktrace_deferred(void);
 void ktrace_graph_interposed(unsigned int context);
+void ktrace_module_text_goes(const struct module *module, bool init_only);
 unsigned int ktrace_print_line(struct trace_iterator *iter);
 
 /* Defined in task.c, called from other C. */
@@ -140,6 +142,12 @@ void ktrace_visit_tasks(void *visitor);
 /* in markers.c, */
 int ktrace_watch_markers(void);
 void ktrace_unwatch_markers(void);
+
+/* in modules.c, */
+int ktrace_watch_modules(void);
+void ktrace_unwatch_modules(void);
+bool ktrace_module_has(const struct module *module, bool init_only, unsigned long address);
+size_t ktrace_symbol_name(char *text, size_t size, unsigned long address);
 
 /* in instances.c, */
 #define KTRACE_CHANGED_INSTANCES 1

@@ -4,6 +4,7 @@
 //! kernel, so that nothing has to be recorded for it.
 
 mod by_key;
+pub(crate) mod gone;
 pub(crate) mod show;
 pub(crate) mod spread;
 pub(crate) mod table;
@@ -17,6 +18,7 @@ use kernel::{
 };
 
 use self::{
+    gone::Gone,
     spread::Spread,
     table::Table, //
 };
@@ -27,6 +29,7 @@ use crate::{
         alternate::Alternate,
         fgraph,
         gate,
+        modules::LeavingText,
         once::Once,
         task::{
             self,
@@ -199,6 +202,16 @@ impl Profile {
             times.heard_ns.set(fgraph::clock_ns());
             add(times);
         });
+    }
+
+    /// Gives functions whose text is about to be freed keys of their own, so that another function
+    /// at the same address is not taken for one of them. May sleep.
+    pub(crate) fn text_leaves(&self, text: &LeavingText<'_>, gone: &mut Gone) {
+        self.functions()
+            .change_keys(|key| match text.has(key as usize) {
+                true => gone.key_of(key as usize),
+                false => key,
+            });
     }
 
     /// Begins anew. May sleep. Without memory for that, numbers are forgotten, and the functions and tasks that have

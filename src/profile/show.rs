@@ -15,12 +15,14 @@ use kernel::{
 
 use super::{
     by_key::ByKey,
+    gone::Gone,
     spread::Merged,
     Profile,
     PID_SHIFT, //
 };
 
 use crate::ktrace::{
+    modules,
     task::Comm,
     tracefs, //
 };
@@ -72,6 +74,57 @@ fn show_spread(out: &SeqFile, spread: &Merged) {
 const SPREAD: &str =
     "         min          max          p50          p90          p99        p99.9";
 
+/// Which of several functions of one name each is, in the order of their addresses.
+struct Names {
+    /// By a digest of the name and the address.
+    numbers: RBTree<(u64, u64), ()>,
+}
+
+impl Names {
+    fn new(functions: &ByKey<Function>) -> Result<Self> {
+        let mut numbers = RBTree::new();
+        for (func, _) in functions.iter() {
+            let name = modules::name_of(func as usize)?;
+            numbers.try_create_and_insert((digest(&name), func), (), GFP_KERNEL)?;
+        }
+        Ok(Self { numbers })
+    }
+
+    /// Prints the name of a function, and which one it is if there are several.
+    fn show(&self, out: &SeqFile, func: u64, gone: &Gone) -> Result {
+        if let Some(name) = gone.name(func) {
+            tracefs::write_bytes(out, name);
+            seq_print!(out, " (unloaded)");
+            return Ok(());
+        }
+        let name = modules::name_of(func as usize)?;
+        tracefs::write_bytes(out, &name);
+        let digest = digest(&name);
+        let same = self.numbers.keys().filter(|key| key.0 == digest);
+        let (before, all) = same.fold((0u32, 0u32), |(before, all), key| {
+            (
+                before.wrapping_add(u32::from(key.1 < func)),
+                all.wrapping_add(1),
+            )
+        });
+        if all < 2 {
+            return Ok(());
+        }
+        match modules::text_offset(func as usize) {
+            Some(offset) => seq_print!(out, " (_stext+{offset:#x})"),
+            None => seq_print!(out, " (#{})", before.wrapping_add(1)),
+        }
+        Ok(())
+    }
+}
+
+/// FNV-1a.
+fn digest(name: &[u8]) -> u64 {
+    name.iter().fold(0xcbf2_9ce4_8422_2325, |digest, byte| {
+        (digest ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
 impl Profile {
     fn merged_functions(&self) -> Result<ByKey<Function>> {
         let mut all: ByKey<Function> = ByKey::new();
@@ -106,7 +159,7 @@ impl Profile {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn show(&self, out: &SeqFile) -> Result {
+    pub(crate) fn show(&self, out: &SeqFile, gone: &Gone) -> Result {
         seq_print!(
             out,
             "# {} KiB; quantiles are off by 6.25 % at most\n",
@@ -124,6 +177,7 @@ impl Profile {
             let key = (Reverse(function.total.sum_ns), func);
             order.try_create_and_insert(key, function, GFP_KERNEL)?;
         }
+        let names = Names::new(&functions)?;
         seq_print!(
             out,
             "# calls        total          run         wait        block {SPREAD}  function\n"
@@ -140,7 +194,7 @@ impl Profile {
             );
             show_spread(out, &function.total);
             seq_print!(out, "  ");
-            tracefs::write_symbol(out, *func as usize);
+            names.show(out, *func, gone)?;
             seq_print!(out, "\n");
         }
         let tasks = self.merged_tasks()?;

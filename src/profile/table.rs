@@ -125,6 +125,17 @@ impl<V: Default> Table<V> {
         Ok(())
     }
 
+    /// Gives each key to `change`, and the place the key that it returns. That must not be 0, and
+    /// nobody may add to either key in the meantime.
+    pub(crate) fn change_keys(&self, mut change: impl FnMut(u64) -> u64) {
+        for place in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
+            let key = place.key.load(Relaxed);
+            if key != 0 {
+                place.key.store(change(key), Relaxed);
+            }
+        }
+    }
+
     /// Gives all values to `clear`, and forgets what was lost. Keys keep their places.
     pub(crate) fn clear_values(&self, clear: impl Fn(&V)) {
         for place in self.cpus.iter().flat_map(|cpu| cpu.iter()) {

@@ -27,6 +27,11 @@ use crate::ktrace::{
         Line,
         Printed, //
     },
+    modules::{
+        bind_text_leaves,
+        LeavingText,
+        TextLeaves, //
+    },
     records::Context,
     sched::{
         bind_sched_hooks,
@@ -62,6 +67,7 @@ bind_tracer!(Nobody);
 bind_task_hooks!(Nobody);
 bind_sched_hooks!(Nobody);
 bind_instances_changed!(Nobody);
+bind_text_leaves!(Nobody);
 bind_event_users!(Nobody);
 
 impl FunctionHook for Nobody {
@@ -126,6 +132,10 @@ impl SchedHooks for Nobody {
     fn changes(&self, _: Task<'_>) {}
     fn rename(&self, _: Task<'_>, _: Comm) {}
     fn exit(&self, _: Task<'_>, _: bool, _: u64) {}
+}
+
+impl TextLeaves for Nobody {
+    fn leaves(_: &LeavingText<'_>) {}
 }
 
 impl InstancesChanged for Nobody {
