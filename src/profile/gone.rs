@@ -38,7 +38,10 @@ impl Gone {
             Some(at) => at,
             None if self.names.len() >= MAX_NAMES => return Err(ENOSPC),
             None => {
-                self.names.push(name, GFP_KERNEL)?;
+                // No larger than it has to be.
+                let mut kept = KVec::with_capacity(name.len(), GFP_KERNEL)?;
+                kept.extend_from_slice(&name, GFP_KERNEL)?;
+                self.names.push(kept, GFP_KERNEL)?;
                 self.names.len().wrapping_sub(1)
             }
         };
