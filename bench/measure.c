@@ -4,13 +4,16 @@
  *
  * What one operation costs, in the ticks of the machine's raw counter, which under QEMU's -icount are
  * instructions of the guest. Each window is a number of operations; the least of all windows counts, so
- * that what comes in between (ticks of the timer, other tasks) does not. With -w 0 it does the
+ * that what comes in between (ticks of the timer, other tasks) does not. Of fork and exec, which differ from one to the
+ * next, each window is one, and the median of them counts. With -w 0 it does the
  * operations just once, and prints nothing. With -t there are as many other tasks of this name, asleep.
  *   getppid  a system call that does next to nothing
  *   read     a system call that calls something: a byte from /dev/null
  *   switch   this task gives up the CPU to another one, and gets it back: two switches
  *   wake     this task wakes another one and sleeps until that wakes it
  *   rename   this task takes another name
+ *   fork     this task forks a child that exits, and waits for it
+ *   exec     the same, and the child executes this program, which returns at once
  *   pause    this task sleeps for good
  * `measure now` prints what the counter says.
  */
@@ -28,6 +31,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
@@ -104,6 +108,40 @@ static void do_rename(void)
 	prctl(PR_SET_NAME, "measure");
 }
 
+static void wait_for_child(pid_t child)
+{
+	if (child < 0 || waitpid(child, NULL, 0) != child)
+		err(1, "child");
+}
+
+static void do_fork(void)
+{
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	wait_for_child(child);
+}
+
+static void do_exec(void)
+{
+	static char *const args[] = { "measure", "return", NULL };
+	pid_t child = vfork();
+
+	if (!child) {
+		execv("/proc/self/exe", args);
+		_exit(1);
+	}
+	wait_for_child(child);
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
 static void *switch_back(void *unused)
 {
 	while (!done)
@@ -130,13 +168,16 @@ static const struct {
 	const char *name;
 	void (*call)(void);
 	void *(*other)(void *unused);
+	long windows; /* the median of so many, one operation each */
 } operations[] = {
-	{ "getppid", do_getppid, NULL },
-	{ "read", do_read, NULL },
-	{ "switch", do_switch, switch_back },
-	{ "wake", do_wake, wake_back },
-	{ "rename", do_rename, NULL },
-	{ "pause", do_pause, NULL },
+	{ "getppid", do_getppid, NULL, 0 },
+	{ "read", do_read, NULL, 0 },
+	{ "switch", do_switch, switch_back, 0 },
+	{ "wake", do_wake, wake_back, 0 },
+	{ "rename", do_rename, NULL, 0 },
+	{ "fork", do_fork, NULL, 101 },
+	{ "exec", do_exec, NULL, 101 },
+	{ "pause", do_pause, NULL, 0 },
 };
 
 static void start(void *(*func)(void *unused))
@@ -158,7 +199,7 @@ int main(int argc, char **argv)
 {
 	struct sched_param param = { .sched_priority = 1 };
 	long n = 200, windows = 40, tasks = 0, i, w;
-	uint64_t least = UINT64_MAX;
+	uint64_t *took, result;
 	void (*call)(void);
 	unsigned int op;
 	int option;
@@ -182,12 +223,21 @@ int main(int argc, char **argv)
 		printf("%.0f\n", counter() * per_tick());
 		return 0;
 	}
+	if (optind < argc && !strcmp(argv[optind], "return"))
+		return 0;
 	for (op = 0; op < ARRAY_SIZE(operations); op++)
 		if (optind < argc && !strcmp(argv[optind], operations[op].name))
 			break;
 	if (op == ARRAY_SIZE(operations) || n < 1)
 		errx(2, "no such operation");
 	call = operations[op].call;
+	if (operations[op].windows && windows) {
+		windows = operations[op].windows;
+		n = 1;
+	}
+	took = calloc(windows + 1, sizeof(*took));
+	if (!took)
+		err(1, "windows");
 
 	null_fd = open("/dev/null", O_RDONLY);
 	if (null_fd < 0 || pipe(there) || pipe(back))
@@ -203,17 +253,16 @@ int main(int argc, char **argv)
 		start(operations[op].other);
 
 	for (w = 0; w < windows; w++) {
-		uint64_t begin, took;
+		uint64_t begin = counter();
 
-		begin = counter();
 		for (i = 0; i < n; i++)
 			call();
-		took = counter() - begin;
-		if (took < least)
-			least = took;
+		took[w] = counter() - begin;
 	}
+	qsort(took, windows, sizeof(*took), compare);
+	result = took[operations[op].windows ? windows / 2 : 0];
 	if (windows)
-		printf("%.2f\n", least * per_tick() / n);
+		printf("%.2f\n", result * per_tick() / n);
 	else
 		for (i = 0; i < n; i++)
 			call();
