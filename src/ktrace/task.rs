@@ -252,14 +252,19 @@ impl Task<'_> {
         unsafe { addr_of!((*self.0).start_time).read_volatile() }
     }
 
-    /// A number that no other task has while this one is not freed.
+    /// A number that no other task has while this one is not freed, on machines with no more than
+    /// 2^(32 + [`TAG_SHIFT`]) bytes of memory: at least 8 TiB.
     #[inline]
     pub fn tag(&self) -> u32 {
-        // A task is at least 64 bytes long and aligned to that: what differs within one machine is
-        // kept in 32 bits for as much as 256 GiB of address space.
-        (self.0 as usize >> 6) as u32
+        // Two tasks that both exist lie at least the size of one apart.
+        (self.0 as usize >> TAG_SHIFT) as u32
     }
 }
+
+/// The bits of an address that need not be looked at to tell one task from another.
+const TAG_SHIFT: u32 = core::mem::size_of::<bindings::task_struct>().ilog2();
+
+const _: () = assert!(TAG_SHIFT >= 11);
 
 /// What the module wants to know of tasks.
 ///
