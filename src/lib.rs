@@ -37,6 +37,7 @@ use filter::{
     verdict::Filter, //
 };
 
+use ktrace::compact::suspend::Watch as SuspendWatch;
 use ktrace::error_log::ErrorLog;
 use ktrace::event::users::Counting;
 use ktrace::instances::Watch as InstanceWatch;
@@ -67,6 +68,7 @@ struct Ferrotrace {
     _instances: InstanceWatch,
     _modules: ModuleWatch,
     _users: Counting,
+    _suspend: SuspendWatch,
     _state: Loaded,
 }
 
@@ -101,6 +103,7 @@ impl kernel::Module for Ferrotrace {
             *STATE.lock() = Some(State::new(resolved, files, tracer, errors, no_filter));
         }
         let loaded = Loaded(resolved);
+        let suspend = SuspendWatch::new(resolved)?;
         let users = Counting::new(resolved)?;
         let modules = ModuleWatch::new(resolved)?;
         let instances = InstanceWatch::new(resolved)?;
@@ -117,6 +120,7 @@ impl kernel::Module for Ferrotrace {
             _instances: instances,
             _modules: modules,
             _users: users,
+            _suspend: suspend,
             _state: loaded,
         })
     }

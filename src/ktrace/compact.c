@@ -4,8 +4,15 @@
  *
  * Built without ftrace's call at function entry (see Kbuild).
  */
+#include <linux/compiler.h>
+#include <linux/gfp.h>
+#include <linux/list.h>
 #include <linux/math64.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
 #include <linux/percpu.h>
+#include <linux/slab.h>
+#include <linux/suspend.h>
 #include <linux/types.h>
 
 #ifdef CONFIG_ARM64
@@ -13,6 +20,7 @@
 #endif
 
 #include "compact.h"
+#include "fgraph.h"
 #include "shim.h"
 
 size_t ktrace_pack_size(void)
@@ -59,4 +67,114 @@ u64 ktrace_raw_context(u64 *flags)
 {
 	*flags = ktrace_raw_flags();
 	return ktrace_raw_preempt();
+}
+
+/*
+ * The system is suspended
+ *
+ * The clocks stop then, and the counter does not, or is set back: what a pack says of
+ * the time after it would be wrong. Some clocks stop when one CPU is left, others when
+ * the last CPU is idle, and there is no one place that all of them pass. So there are
+ * no packs from before the first task is frozen until the last one is thawed; records
+ * of the usual kind are written. The notifier is what the kernel has for modules, on
+ * all architectures.
+ */
+
+/* The packs of a trace array. */
+struct ktrace_pack_set {
+	struct list_head list;
+	struct ktrace_pack __percpu *packs;
+};
+
+/* Guards the list. The flag is changed with it held, and read without. */
+static DEFINE_MUTEX(ktrace_pack_mutex);
+static LIST_HEAD(ktrace_pack_sets);
+static bool ktrace_suspended;
+
+bool ktrace_is_suspended(void)
+{
+	return READ_ONCE(ktrace_suspended);
+}
+
+struct ktrace_pack __percpu *ktrace_alloc_packs(void)
+{
+	struct ktrace_pack_set *set = kmalloc(sizeof(*set), GFP_KERNEL);
+
+	if (!set)
+		return NULL;
+	set->packs = alloc_percpu(struct ktrace_pack);
+	if (!set->packs) {
+		kfree(set);
+		return NULL;
+	}
+	mutex_lock(&ktrace_pack_mutex);
+	list_add(&set->list, &ktrace_pack_sets);
+	mutex_unlock(&ktrace_pack_mutex);
+	return set->packs;
+}
+
+void ktrace_free_packs(struct ktrace_pack __percpu *packs)
+{
+	struct ktrace_pack_set *set, *next;
+
+	mutex_lock(&ktrace_pack_mutex);
+	list_for_each_entry_safe(set, next, &ktrace_pack_sets, list) {
+		if (set->packs != packs)
+			continue;
+		list_del(&set->list);
+		kfree(set);
+	}
+	mutex_unlock(&ktrace_pack_mutex);
+	free_percpu(packs);
+}
+
+static void ktrace_suspend(void)
+{
+	struct ktrace_pack_set *set;
+	int cpu;
+
+	mutex_lock(&ktrace_pack_mutex);
+	WRITE_ONCE(ktrace_suspended, true);
+	/* From here on no CPU begins a pack, or has begun one and not set its page yet. */
+	ktrace_graph_synchronize();
+	list_for_each_entry(set, &ktrace_pack_sets, list)
+		for_each_possible_cpu(cpu)
+			WRITE_ONCE(per_cpu_ptr(set->packs, cpu)->page, NULL);
+	mutex_unlock(&ktrace_pack_mutex);
+}
+
+static void ktrace_resume(void)
+{
+	mutex_lock(&ktrace_pack_mutex);
+	WRITE_ONCE(ktrace_suspended, false);
+	mutex_unlock(&ktrace_pack_mutex);
+}
+
+static int ktrace_pm_notify(struct notifier_block *block, unsigned long event, void *unused)
+{
+	switch (event) {
+	case PM_SUSPEND_PREPARE:
+	case PM_HIBERNATION_PREPARE:
+	case PM_RESTORE_PREPARE:
+		ktrace_suspend();
+		break;
+	case PM_POST_SUSPEND:
+	case PM_POST_HIBERNATION:
+	case PM_POST_RESTORE:
+		ktrace_resume();
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block ktrace_pm_block = { .notifier_call = ktrace_pm_notify };
+
+int ktrace_watch_suspend(void)
+{
+	return register_pm_notifier(&ktrace_pm_block);
+}
+
+void ktrace_unwatch_suspend(void)
+{
+	unregister_pm_notifier(&ktrace_pm_block);
 }

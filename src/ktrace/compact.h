@@ -50,7 +50,7 @@ struct ktrace_known {
 struct ktrace_pack {
 	unsigned long busy;
 	u64 time;
-	u64 until;
+	u64 span;
 	u64 preempt;
 	u64 flags;
 	unsigned long salt;
@@ -67,6 +67,7 @@ struct ktrace_pack {
 	u64 halves;
 	/* What only Rust looks at. */
 	u64 calls_seen;
+	u64 until;
 	u64 *words;
 	u64 functions;
 	u64 items;
@@ -264,9 +265,10 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 	if (!ktrace_pack_goes_on(pack, &buffer, &part))
 		return KTRACE_PACK_OTHER;
 	now = ktrace_counter_here();
+	/* Enormous, if the counter was set back. */
 	delta = now - pack->time;
 	/* No later than there is room for. */
-	if (now > pack->until)
+	if (delta > pack->span)
 		return KTRACE_PACK_OTHER;
 	place = pack->place;
 	/* If it should not be written after all, this pack is not added to any more. */
@@ -297,7 +299,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_leaf(struct ktrace_p
 								 u64 now, u64 ns)
 {
 	unsigned long offset = func - pack->text, near = offset >> 2;
-	/* Enormous, if an interrupt was packed after that. */
+	/* Enormous, if an interrupt was packed after that, or the counter was set back. */
 	u64 delta = now - pack->time, word, *place;
 	enum ktrace_pack_end end;
 	void *buffer, *part;

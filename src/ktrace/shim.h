@@ -126,6 +126,11 @@ unsigned long ktrace_stack_pointer(struct ftrace_regs *fregs);
 size_t ktrace_pack_size(void);
 u32 ktrace_counter_mult(void);
 u64 ktrace_raw_context(u64 *flags);
+bool ktrace_is_suspended(void);
+struct ktrace_pack __percpu *ktrace_alloc_packs(void);
+void ktrace_free_packs(struct ktrace_pack __percpu *packs);
+int ktrace_watch_suspend(void);
+void ktrace_unwatch_suspend(void);
 
 /* in task.c, */
 const char *ktrace_find_task_probes(void);

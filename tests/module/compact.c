@@ -1,3 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 /* ktrace is built into each module that uses it. */
 #include "../../src/ktrace/compact.c"
+
+#include "contexts.h"
+
+/* Defined by symbols.c. */
+unsigned long ktrace_call_kallsyms_lookup_name(const char *name);
+
+/*
+ * Moves the times of all packs of ferrotrace by so many counts, as if the counter had
+ * been set back by as much. Nothing must be recorded.
+ */
+int ktrace_test_set_back(long counts)
+{
+	struct list_head *sets;
+	struct ktrace_pack_set *set;
+	int cpu;
+
+	sets = (void *)ktrace_call_kallsyms_lookup_name("ferrotrace:ktrace_pack_sets");
+	if (!sets)
+		return -ENOENT;
+	list_for_each_entry(set, sets, list) {
+		for_each_possible_cpu(cpu) {
+			struct ktrace_pack *pack = per_cpu_ptr(set->packs, cpu);
+
+			pack->time += counts;
+			pack->until += counts;
+		}
+	}
+	return 0;
+}

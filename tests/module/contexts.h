@@ -21,4 +21,7 @@ int ktrace_test_tree(const char *which, unsigned long len, long n);
 int ktrace_test_watch(pid_t pid);
 int ktrace_test_open_frames(bool gone);
 
+/* Defined in compact.c, called from Rust. */
+int ktrace_test_set_back(long counts);
+
 #endif

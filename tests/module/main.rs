@@ -4,7 +4,7 @@
 //!
 //! `ktrace_test/fire` in the tracing directory takes a context and a number (see `contexts.c`), or
 //! `attach` and `detach` (see `attach.c`), `tree` and which one (see `tree.c`), or `floor` and which (see
-//! `floors.c`), or `watch` and a process (see `dead.c`); it shows the sum of the numbers that were heard, and how
+//! `floors.c`), or `watch` and a process (see `dead.c`), or `set_back` and a number of counts (see `compact.c`); it shows the sum of the numbers that were heard, and how
 //! many calls the process that is watched had open at its end, and when it was freed.
 //! That ktrace is used here by another module than ferrotrace is a test as well.
 
@@ -72,6 +72,7 @@ extern "C" {
     fn ktrace_test_heard() -> c_ulong;
     fn ktrace_test_watch(pid: c_int) -> c_int;
     fn ktrace_test_open_frames(gone: bool) -> c_int;
+    fn ktrace_test_set_back(counts: c_long) -> c_int;
 }
 
 /// Fires all events. Any context.
@@ -143,6 +144,12 @@ impl ControlFile for Fire {
                 let pid = pid.parse().map_err(|_| EINVAL)?;
                 // SAFETY: Sleeps, as a write may. Tests write one at a time.
                 return to_result(unsafe { ktrace_test_watch(pid) });
+            }
+            "set_back" => {
+                let counts = words.next().unwrap_or("0");
+                let counts = counts.parse().map_err(|_| EINVAL)?;
+                // SAFETY: Reads what ferrotrace has, which tests do not unload while they write this.
+                return to_result(unsafe { ktrace_test_set_back(counts) });
             }
             "tree" => {
                 let which = words.next().ok_or(EINVAL)?;

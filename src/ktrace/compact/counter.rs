@@ -48,10 +48,10 @@ impl Clock {
         }
     }
 
-    /// How many ns that is; of a short time.
+    /// How many ns that is; of a long time, some hours at least.
     #[inline]
     pub(super) fn ns(self, counts: u64) -> u64 {
-        counts.wrapping_mul(u64::from(self.mult)) >> MULT_SHIFT
+        counts.saturating_mul(u64::from(self.mult)) >> MULT_SHIFT
     }
 
     /// What it said when the clock of that trace array said `ns`, which is not long ago: hardly less, and more by no more than reading

@@ -104,11 +104,8 @@ impl Local {
 
     /// All words that it takes; `None` if the pack has no room for them, or they cannot say it.
     pub(super) fn draft(&self, context: Context, now: u64, item: &Item) -> Option<Draft> {
-        if !self.lasts(now) {
-            return None;
-        }
+        let mut delta = self.delta(now)?;
         let mut draft = Draft::new();
-        let mut delta = now.checked_sub(self.time)?;
         if context.packed != self.packed {
             draft.push(word::context(context.packed, delta)?)?;
             delta = 0;
@@ -163,11 +160,12 @@ impl Local {
         let (Item::Leaf(call) | Item::Begin(call) | Item::Return(call)) = item else {
             return None;
         };
-        if context.packed != self.packed || context.pid != self.pid || !self.lasts(now) {
+        if context.packed != self.packed || context.pid != self.pid {
             return None;
         }
+        let delta = self.delta(now)?;
         let func = word::FUNC.near(text().base, call.func)?;
-        word::call(item, func, now.checked_sub(self.time)?)
+        word::call(item, func, delta)
     }
 
     /// Notes what was just written.

@@ -6,6 +6,7 @@
 //! * `draft` says which words an item becomes.
 //! * [`pack`] writes packs, and says how a record can grow after it was committed.
 //! * [`packer`] has the packs of a trace array, one on each CPU.
+//! * [`suspend`] sees to it that there are none while the system is suspended.
 //! * [`expand`] shows them as if each item had a record of its own, [`mod@file`] to readers that leave what they
 //!   read where it is, [`pipe`] to those that take it out.
 //! * `print` shows them where another tracer is current.
@@ -18,4 +19,5 @@ pub mod pack;
 pub mod packer;
 pub mod pipe;
 mod print;
+pub mod suspend;
 pub mod word;

@@ -81,6 +81,7 @@ use super::{
         Clock, //
     },
     draft::Draft,
+    suspend,
     word::{
         Call,
         Item,
@@ -170,6 +171,10 @@ const LONG_NS: u64 = 2000;
 /// way, which half a word has room for.
 const SPAN: u64 = (1 << DELTA_BITS) - 1;
 
+/// The latter where the trace clock is set right all the while: as many functions as a pack has room for
+/// take less than [`SPAN`], so that the shortest way need not look how long the pack has lasted.
+const SHORT_SPAN: u64 = SPAN / (2 * MAX_WORDS as u64);
+
 /// By which a pointer from one page of a ring buffer to the next says what that is (`RB_FLAG_MASK`).
 const RING_FLAGS: usize = 3;
 
@@ -210,9 +215,10 @@ pub(super) struct Local {
     pub(super) busy: usize,
     /// The time of the last item, as the counter told it.
     pub(super) time: u64,
-    /// Until when, as the counter tells it, a function may take the shortest way: no more than [`SPAN`] after the last item
-    /// that took another, if the trace clock keeps pace with the counter, or else after the pack began.
-    pub(super) until: u64,
+    /// How many counts after the last item a function may take the shortest way: [`SPAN`] if the trace
+    /// clock keeps pace with the counter, or else [`SHORT_SPAN`]. A counter that was set back is
+    /// farther away than either.
+    pub(super) span: u64,
     /// The context of the last item, as it is ([`ktrace_raw_context`]).
     pub(super) preempt: u64,
     pub(super) flags: u64,
@@ -240,6 +246,9 @@ pub(super) struct Local {
     /// shortest: those since then are one function each, but for the two of each call.
     pub(super) halves: u64,
     pub(super) calls_seen: u64,
+    /// Until when, as the counter tells it, an item may be added if the trace clock does not keep pace
+    /// with the counter.
+    pub(super) until: u64,
     pub(super) words: *mut u64,
     /// How many functions there were by then, ever.
     pub(super) functions: u64,
@@ -391,19 +400,14 @@ impl Local {
         }
     }
 
-    /// Whether an item that happens now may stand in this pack.
+    /// How many counts after the last item another one is that happens now. `None` if it must not stand
+    /// in this pack: the pack has lasted long enough, or the counter was set back since that item.
     #[inline]
-    pub(super) fn lasts(&self, now: u64) -> bool {
-        self.is_even != 0 || now <= self.until
-    }
-
-    /// Notes when an item was, which did not take the shortest way.
-    #[inline]
-    fn went_on(&mut self, now: u64) {
-        self.time = now;
-        if self.is_even != 0 {
-            self.until = now.saturating_add(SPAN);
+    pub(super) fn delta(&self, now: u64) -> Option<u64> {
+        if self.is_even == 0 && now > self.until {
+            return None;
         }
+        now.checked_sub(self.time)
     }
 
     /// Notes the context that an item has.
@@ -436,7 +440,7 @@ impl Local {
                 match unsafe { self.add(at.tr, used, &[word]) } {
                     Fate::Added => {
                         self.advance(item, used.wrapping_add(1), 0);
-                        self.went_on(now);
+                        self.time = now;
                         return Outcome::Packed;
                     }
                     Fate::Doubtful => {
@@ -478,7 +482,7 @@ impl Local {
         }
         self.learn(&draft);
         self.advance(item, first.wrapping_add(draft.nr), draft.half);
-        self.went_on(now);
+        self.time = now;
         self.remember(at.context);
         match fate {
             Fate::Doubtful => self.write_again(at, item),
@@ -542,6 +546,7 @@ impl Local {
         if part.is_null() || pace == Pace::Coarse {
             return Outcome::Other;
         }
+        let is_suspended = suspend::is_under_way();
         // SAFETY: Single words of this CPU's part of the buffer, two of which are compared.
         let (is_read, is_written) = unsafe {
             (
@@ -550,7 +555,7 @@ impl Local {
                 addr_of!((*part).committing).cast::<usize>().read_volatile() != 0,
             )
         };
-        if (is_read || is_written) && repeats == 0 {
+        if (is_read || is_written || is_suspended) && repeats == 0 {
             return Outcome::Other;
         }
         let capacity = self.next_capacity();
@@ -600,7 +605,8 @@ impl Local {
             // Somebody else's, if an interrupt has written meanwhile: then there is nothing to be
             // added. Nor if one did while the ring buffer made this record: the last time stamp is that one's then, and
             // no time of this pack.
-            if self.write & WRITE_INDEX == end && before == self.stamp {
+            // While the system is suspended, a pack has one item: the one that had to be written again.
+            if self.write & WRITE_INDEX == end && before == self.stamp && !is_suspended {
                 self.page = page;
             }
         }
@@ -611,13 +617,19 @@ impl Local {
         self.kind = at.kind;
         self.mult = at.clock.mult;
         // The ring buffer has taken its time before this: what is counted from here is never later than it was,
-        // and earlier by as much as it took to come here, unless that was long: an interrupt, or another guest.
+        // and earlier by as much as it took to come here, unless that was long: an interrupt, or another guest. Or
+        // the counter was set back in between.
         self.time = at.clock.now();
-        if at.clock.ns(self.time.wrapping_sub(now)) > LONG_NS {
+        let took = self.time.checked_sub(now);
+        if !took.is_some_and(|counts| at.clock.ns(counts) <= LONG_NS) {
             self.time = at.clock.at(at.tr, self.stamp);
         }
-        self.until = self.time.saturating_add(SPAN);
         self.is_even = u32::from(pace == Pace::Even);
+        self.until = self.time.saturating_add(SPAN);
+        self.span = match pace {
+            Pace::Even => SPAN,
+            _ => SHORT_SPAN,
+        };
         drop(record);
         self.learn(&draft);
         self.items = 0;

@@ -3,10 +3,7 @@
 //! The packs of a trace array: one at a time on each CPU.
 
 use core::{
-    mem::{
-        align_of,
-        size_of, //
-    },
+    mem::size_of,
     ptr::{
         addr_of,
         addr_of_mut,
@@ -51,8 +48,8 @@ use crate::ktrace::{
 };
 
 extern "C" {
-    fn ktrace_alloc_percpu(size: usize, align: usize) -> *mut c_void;
-    fn ktrace_free_percpu(memory: *mut c_void);
+    fn ktrace_alloc_packs() -> *mut c_void;
+    fn ktrace_free_packs(packs: *mut c_void);
     fn ktrace_this_cpu_ptr(memory: *mut c_void) -> *mut c_void;
     fn ktrace_cpu_ptr(memory: *mut c_void, cpu: c_uint) -> *mut c_void;
     fn ktrace_pack_size() -> usize;
@@ -96,7 +93,7 @@ impl Packer {
             return Err(EINVAL);
         }
         // SAFETY: No preconditions; may sleep.
-        let memory = unsafe { ktrace_alloc_percpu(size_of::<Local>(), align_of::<Local>()) };
+        let memory = unsafe { ktrace_alloc_packs() };
         if memory.is_null() {
             return Err(ENOMEM);
         }
@@ -243,7 +240,7 @@ impl Drop for Packer {
         let memory = self.memory.load(Relaxed);
         if !memory.is_null() {
             // SAFETY: Allocated by the invariant, and nobody has a reference to this any more.
-            unsafe { ktrace_free_percpu(memory) };
+            unsafe { ktrace_free_packs(memory) };
         }
     }
 }

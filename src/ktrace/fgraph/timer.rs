@@ -29,8 +29,11 @@ pub fn clock_ns() -> u64 {
 /// What calls are timed by as long as they keep their CPU: a counter that costs little to read, or the clock
 /// where there is none to be relied on.
 ///
-/// A counter goes on, or begins anew, while the machine is suspended, which a task that runs does not live to
-/// see: of a call that loses its CPU, the hook notes the clock's time then ([`super::FrameRef::note`]).
+/// While the system is suspended, the counter goes on or is set back, and the clock stands still. A call
+/// that loses its CPU before is not affected: the hook notes the clock's time at the switch
+/// ([`super::FrameRef::note`]). The calls in which the last CPU is suspended do not lose it: they last as
+/// long as the counter says, with the time for which the system was suspended, or 0 ns if the counter was
+/// set back. The same is true of calls of idle tasks.
 pub(super) struct Timer {
     /// How many ns a count is, times 2^[`MULT_SHIFT`]; zero before the first hook.
     mult: Atomic<u32>,
