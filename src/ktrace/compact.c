@@ -23,11 +23,6 @@
 #include "fgraph.h"
 #include "shim.h"
 
-size_t ktrace_pack_size(void)
-{
-	return sizeof(struct ktrace_pack);
-}
-
 #ifdef CONFIG_ARM64
 /* Whether some CPU's counter cannot be read as it is: the kernel's clock knows how. */
 static bool ktrace_counter_has_errata(void)

@@ -9,6 +9,8 @@
  * and does all else; here is what has to be inlined into the hook.
  */
 
+/* For bindgen there are the types alone: see shared.h. */
+#ifndef __BINDGEN__
 #include <linux/interrupt.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -23,6 +25,7 @@
 #endif
 
 #include "members.h"
+#endif
 
 #define KTRACE_KNOWN_BITS 6
 
@@ -38,9 +41,9 @@
 
 /* What stands in a word of the pack; `Known` in pack.rs. */
 struct ktrace_known {
-	unsigned long ip;
+	unsigned long address;
 	/* Mixed with the pack's `salt`. */
-	unsigned long parent_ip;
+	unsigned long salted;
 	/* As the first half of a word, and as the second. */
 	u64 first;
 	u64 second;
@@ -81,6 +84,8 @@ struct ktrace_pack {
 	u32 is_even;
 	struct ktrace_known known[1 << KTRACE_KNOWN_BITS];
 };
+
+#ifndef __BINDGEN__
 
 /* Defined in Rust. */
 void ktrace_pack_doubted(struct ktrace_pack *pack, unsigned long ip, unsigned long parent_ip);
@@ -260,7 +265,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 	u64 now, delta, word, *place;
 	void *buffer, *part;
 
-	if (known->ip != ip || known->parent_ip != (parent_ip ^ pack->salt))
+	if (known->address != ip || known->salted != (parent_ip ^ pack->salt))
 		return KTRACE_PACK_OTHER;
 	if (!ktrace_pack_goes_on(pack, &buffer, &part))
 		return KTRACE_PACK_OTHER;
@@ -329,5 +334,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_leaf(struct ktrace_p
 	}
 	return end;
 }
+
+#endif /* __BINDGEN__ */
 
 #endif

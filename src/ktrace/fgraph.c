@@ -468,13 +468,6 @@ bool ktrace_graph_is_listed(struct ktrace_graph *graph)
 	return ops->flags & FTRACE_OPS_FL_ENABLED && ops->list.next != LIST_POISON1;
 }
 
-/* For Rust to compare with what it has. */
-size_t ktrace_graph_size(void)
-{
-	static_assert(sizeof(struct ktrace_frame) == 32);
-	return sizeof(struct ktrace_graph);
-}
-
 u32 ktrace_graph_random(void)
 {
 	return get_random_u32();

@@ -2,9 +2,11 @@
 #ifndef KTRACE_FGRAPH_H
 #define KTRACE_FGRAPH_H
 
+#ifndef __BINDGEN__
 #include <linux/ftrace.h>
 #include <linux/trace_events.h>
 #include <linux/types.h>
+#endif
 
 struct ktrace_pack;
 
@@ -85,6 +87,11 @@ struct ktrace_frame {
 	};
 };
 
+/* As `half` and `tag_flags` are in Rust. */
+static_assert(offsetof(struct ktrace_frame, switches) == offsetof(struct ktrace_frame, kept));
+static_assert(offsetof(struct ktrace_frame, flags) == offsetof(struct ktrace_frame, kept) + 4);
+static_assert(offsetof(struct ktrace_frame, is_open) == offsetof(struct ktrace_frame, kept) + 7);
+
 /* Defined in Rust. */
 int ktrace_graph_called(const struct ftrace_graph_ent *call, struct ktrace_graph *graph,
 			struct ftrace_regs *fregs, struct task_struct *task);
@@ -103,7 +110,6 @@ void ktrace_graph_late(const struct ftrace_graph_ret *ret, struct ktrace_graph *
 void ktrace_graph_full(struct ktrace_graph *graph);
 
 /* Defined in fgraph.c, called from Rust. */
-size_t ktrace_graph_size(void);
 u32 ktrace_graph_random(void);
 void ktrace_graph_init(struct ktrace_graph *graph);
 void ktrace_graph_set_chosen(struct ktrace_graph *graph, bool are_chosen);

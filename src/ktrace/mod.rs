@@ -40,6 +40,7 @@ pub mod records;
 mod ring_buffer;
 pub mod sched;
 pub mod seq;
+mod shared;
 pub mod symbols;
 pub mod task;
 pub mod trace_array;

@@ -50,6 +50,10 @@ union ktrace_gate {
 	u64 both;
 };
 
+/* Rust has the two as an array. */
+static_assert(offsetof(union ktrace_gate, wanted) == 0);
+static_assert(offsetof(union ktrace_gate, sure) == sizeof(u32));
+
 DECLARE_PER_CPU(union ktrace_gate, ktrace_gate);
 
 /*
@@ -123,7 +127,6 @@ unsigned long ktrace_argument(struct ftrace_regs *fregs, unsigned int n);
 unsigned long ktrace_stack_pointer(struct ftrace_regs *fregs);
 
 /* in compact.c, */
-size_t ktrace_pack_size(void);
 u32 ktrace_counter_mult(void);
 u64 ktrace_raw_context(u64 *flags);
 bool ktrace_is_suspended(void);

@@ -103,6 +103,7 @@ use crate::ktrace::{
         NotWritten,
         Reservation, //
     },
+    shared::same_as_c,
     symbols::Data,
     trace_array::TraceArray, //
 };
@@ -198,6 +199,8 @@ pub(super) struct Known {
     pub(super) second: u64,
 }
 
+same_as_c!(Known, ktrace_known);
+
 impl Known {
     const NOTHING: Self = Self {
         address: 0,
@@ -272,6 +275,8 @@ pub(super) struct Local {
     pub(super) is_even: u32,
     pub(super) known: [Known; KNOWN],
 }
+
+same_as_c!(Local, ktrace_pack);
 
 /// What became of words.
 enum Fate {

@@ -52,7 +52,6 @@ extern "C" {
     fn ktrace_free_packs(packs: *mut c_void);
     fn ktrace_this_cpu_ptr(memory: *mut c_void) -> *mut c_void;
     fn ktrace_cpu_ptr(memory: *mut c_void, cpu: c_uint) -> *mut c_void;
-    fn ktrace_pack_size() -> usize;
     fn ktrace_set_packs(slot: c_uint, packs: *mut c_void);
 }
 
@@ -87,10 +86,6 @@ impl Packer {
     pub fn prepare(&self) -> Result {
         if !self.memory.load(Relaxed).is_null() {
             return Ok(());
-        }
-        // SAFETY: Returns a constant.
-        if unsafe { ktrace_pack_size() } != size_of::<Local>() {
-            return Err(EINVAL);
         }
         // SAFETY: No preconditions; may sleep.
         let memory = unsafe { ktrace_alloc_packs() };

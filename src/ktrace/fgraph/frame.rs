@@ -24,7 +24,10 @@ use super::timer::{
     Moment,
     TIMER, //
 };
-use crate::ktrace::once::Once;
+use crate::ktrace::{
+    once::Once,
+    shared::same_as_c, //
+};
 
 /// Room for bits that a hook may set in a frame later, [`FrameRef::set`]: the lowest so many.
 pub(super) const FLAG_BITS: u32 = 8;
@@ -41,14 +44,14 @@ pub(super) struct Stored {
     /// When the call began: a [`Moment`], or [`NOTED`] and ns of [`clock_ns`].
     begun: Atomic<u64>,
     /// What is noted.
-    words: [Atomic<u64>; 2],
+    noted: [Atomic<u64>; 2],
     /// What was kept.
     half: u32,
     /// The tag of the hook, and the flags below it.
     tag_flags: Atomic<u32>,
 }
 
-const _: () = assert!(size_of::<Stored>() == 32);
+same_as_c!(Stored, ktrace_frame);
 const _: () = assert!(offset_of!(Stored, half) % 8 == 0 && cfg!(target_endian = "little"));
 const _: () = assert!(offset_of!(Stored, tag_flags) == offset_of!(Stored, half) + 4);
 
@@ -153,7 +156,7 @@ impl<'a> FrameRef<'a> {
 
     /// What is noted, if anything is.
     pub fn noted(&self) -> Option<[u64; 2]> {
-        let [one, other] = &self.0.words;
+        let [one, other] = &self.0.noted;
         self.is_noted()
             .then(|| [one.read_once(), other.read_once()])
     }
@@ -164,7 +167,7 @@ impl<'a> FrameRef<'a> {
         let Some(ns) = self.unnoted_ns(now.moment) else {
             return;
         };
-        for (place, word) in self.0.words.iter().zip(words) {
+        for (place, word) in self.0.noted.iter().zip(words) {
             place.write_once(word);
         }
         // An NMI finds the one or the other.

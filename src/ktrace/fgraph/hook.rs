@@ -2,14 +2,11 @@
 
 //! Hooks from when they are registered until they are gone.
 
-use core::{
-    mem::size_of,
-    ptr::{
-        addr_of_mut,
-        drop_in_place,
-        null_mut,
-        NonNull, //
-    },
+use core::ptr::{
+    addr_of_mut,
+    drop_in_place,
+    null_mut,
+    NonNull, //
 };
 
 use kernel::{
@@ -57,7 +54,6 @@ extern "C" {
     fn ktrace_graph_is_listed(graph: *mut Shared) -> bool;
     fn ktrace_graph_random() -> u32;
     fn ktrace_graph_set_chosen(graph: *mut Shared, are_chosen: bool);
-    fn ktrace_graph_size() -> usize;
     fn ktrace_graph_synchronize();
     fn ktrace_preempt_disable();
     fn ktrace_preempt_enable();
@@ -150,8 +146,8 @@ impl<G: Bound> Hook<G> {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if the slot is out of range, or the two sides of this were built apart; `EBUSY` if it is taken;
-    /// `ENOMEM`; those of `register_ftrace_graph()`: `ENOSPC` if there are 16 users already.
+    /// `EINVAL` if the slot is out of range; `EBUSY` if it is taken; `ENOMEM`; those of
+    /// `register_ftrace_graph()`: `ENOSPC` if there are 16 users already.
     pub fn new(_: Resolved, tr: &TraceArray, slot: u32, state: Arc<G>) -> Result<Self> {
         let place = G::hooks().get(slot as usize).ok_or(EINVAL)?;
         if !place.load(Acquire).is_null() {
@@ -165,10 +161,6 @@ impl<G: Bound> Hook<G> {
         let filter = unsafe { (*tr.as_ptr()).ops };
         if filter.is_null() {
             return Err(ENOMEM);
-        }
-        // SAFETY: A number.
-        if unsafe { ktrace_graph_size() } != size_of::<Shared>() {
-            return Err(EINVAL);
         }
         let tag = next_tag();
         // What the usual calls are told by is part of `state`, which stays as long as this does.

@@ -18,6 +18,7 @@ use crate::ktrace::{
     abi,
     atomic::AtomicPtr,
     once::Once,
+    shared::same_as_c,
     symbols::Data, //
 };
 
@@ -88,6 +89,8 @@ struct UsualPointers {
     adds_up: u32,
 }
 
+same_as_c!(UsualPointers, ktrace_usual);
+
 impl UsualPointers {
     const NONE: Self = Self {
         special: 0,
@@ -125,6 +128,8 @@ struct Place {
     room: usize,
 }
 
+same_as_c!(Place, ktrace_place);
+
 impl Place {
     const fn new(settled: usize) -> Self {
         Self {
@@ -155,6 +160,8 @@ pub(super) struct Shared {
     tag: u64,
     are_chosen: u32,
 }
+
+same_as_c!(Shared, ktrace_graph);
 
 /// As a frame has its tag and flags.
 fn kept(tag_flags: u32) -> u64 {
