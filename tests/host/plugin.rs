@@ -232,6 +232,24 @@ fn anything_can_be_shown() {
 }
 
 #[test]
+fn times() {
+    let said = |item, time| Said {
+        item,
+        time,
+        flags: 0,
+        preempt_count: 0,
+    };
+    let items = [
+        said(Item::Begin(call(4, 0, 900)), 2000),
+        said(Item::Leaf(call(8, 1, 700)), 2500),
+        said(Item::Return(call(4, 0, 2000)), 3100),
+    ];
+    // A call begins when it began, not when its record was written.
+    let times: Vec<_> = lines(items.into_iter()).map(|line| line.time()).collect();
+    assert_eq!(times, [1100, 1800, 3100]);
+}
+
+#[test]
 fn durations() {
     let shown = |ns| {
         let mut shown = texts(&[Item::Leaf(call(0, 0, ns))]);

@@ -9,6 +9,7 @@ use core::sync::atomic::{
 
 use super::word::{
     items,
+    Item,
     Reader,
     Said,
     Text,
@@ -112,6 +113,16 @@ pub struct Line {
     pub said: Said,
     /// The return of the call that it is the beginning of, if nothing came in between.
     pub ret: Option<Said>,
+}
+
+impl Line {
+    /// When what the line shows happened: of a call, when it began, though its record is written later.
+    pub fn time(&self) -> u64 {
+        match self.said.item {
+            Item::Leaf(call) | Item::Begin(call) => self.said.time.saturating_sub(call.ns),
+            Item::Function { .. } | Item::Return(_) => self.said.time,
+        }
+    }
 }
 
 /// The lines of items.

@@ -241,8 +241,9 @@ impl Handler for FuncgraphPack {
             let mut room = [0; 32];
             let header = layout.header(bytes, &mut room, id, &line.said);
             out.write_char('\n')?;
-            front.write(tep, out, record, header, line.said.time, before)?;
-            before = line.said.time;
+            let time = line.time();
+            front.write(tep, out, record, header, time, before)?;
+            before = time;
             let name = name.to_str().unwrap_or("");
             let room = NAME.saturating_sub(name.len());
             write!(out, "{name}:{:room$}", "")?;

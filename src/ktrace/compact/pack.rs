@@ -450,13 +450,13 @@ impl Local {
                     }
                     Fate::Doubtful => {
                         self.advance(item, used.wrapping_add(1), 0);
-                        return self.write_again(at, item);
+                        return self.write_again(at, now, item);
                     }
                     Fate::Off => return Outcome::NotWritten,
-                    Fate::Closed => return self.open(at, item, 0),
+                    Fate::Closed => return self.open(at, now, item, 0),
                 }
             }
-            return self.open(at, item, 0);
+            return self.open(at, now, item, 0);
         }
         // SAFETY: By the precondition.
         unsafe { self.write_words(at, now, item) }
@@ -474,7 +474,7 @@ impl Local {
             .then(|| self.draft(at.context, now, item))
             .flatten()
         else {
-            return self.open(at, item, 0);
+            return self.open(at, now, item, 0);
         };
         let words = draft.words.get(..draft.nr).unwrap_or(&[]);
         let first = self.at(&draft);
@@ -482,7 +482,7 @@ impl Local {
         let fate = unsafe { self.add(at.tr, first, words) };
         match fate {
             Fate::Off => return Outcome::NotWritten,
-            Fate::Closed => return self.open(at, item, 0),
+            Fate::Closed => return self.open(at, now, item, 0),
             Fate::Added | Fate::Doubtful => {}
         }
         self.learn(&draft);
@@ -490,14 +490,14 @@ impl Local {
         self.time = now;
         self.remember(at.context);
         match fate {
-            Fate::Doubtful => self.write_again(at, item),
+            Fate::Doubtful => self.write_again(at, now, item),
             _ => Outcome::Packed,
         }
     }
 
     /// Writes an item that is the last of the pack already, which may have been read before.
     #[cold]
-    fn write_again(&mut self, at: Where<'_>, item: &Item) -> Outcome {
+    fn write_again(&mut self, at: Where<'_>, asked: u64, item: &Item) -> Outcome {
         self.catch_up();
         self.halves = self.halves_now();
         let repeats = self.items as u8;
@@ -505,7 +505,7 @@ impl Local {
             // It counts where it is written again.
             self.functions = self.functions.wrapping_sub(1);
         }
-        match self.open(at, item, repeats) {
+        match self.open(at, asked, item, repeats) {
             Outcome::Packed => Outcome::Packed,
             _ => Outcome::NotWritten,
         }
@@ -538,9 +538,23 @@ impl Local {
         self.halves = 0;
     }
 
-    /// Begins a pack with an item.
+    /// The item when the counter says `now`, as it was described when the counter said `asked`: of a call
+    /// whose beginning is written late, it is later by then.
+    fn later(at: Where<'_>, asked: u64, now: u64, item: &Item) -> Option<Item> {
+        let Item::Begin(call) = *item else {
+            return None;
+        };
+        let ns = match now.checked_sub(asked) {
+            Some(counts) => call.ns.saturating_add(at.clock.ns(counts)),
+            // The clock was read a moment before, or the counter was set back.
+            None => call.ns.saturating_sub(at.clock.ns(asked.wrapping_sub(now))),
+        };
+        Some(Item::Begin(Call { ns, ..call }))
+    }
+
+    /// Begins a pack with an item, which was described when the counter said `asked`.
     #[inline(never)]
-    fn open(&mut self, at: Where<'_>, item: &Item, repeats: u8) -> Outcome {
+    fn open(&mut self, at: Where<'_>, asked: u64, item: &Item, repeats: u8) -> Outcome {
         self.page = null_mut();
         let buffer = at.tr.buffer();
         let cpu = CpuId::current().as_u32() as usize;
@@ -569,7 +583,7 @@ impl Local {
         self.packed = at.context.packed;
         let now = at.clock.now();
         (self.time, self.until) = (now, now);
-        let Some(draft) = self.draft(at.context, now, item) else {
+        let Some(mut draft) = self.draft(at.context, now, item) else {
             return Outcome::Other;
         };
         let size = capacity.wrapping_mul(size_of::<u64>());
@@ -579,6 +593,24 @@ impl Local {
             Ok(record) => record,
             Err(NotWritten) => return Outcome::NotWritten,
         };
+        // The ring buffer has taken its time just before this: what is counted from here is never later than it was,
+        // and earlier by as much as it took to come here, unless that was long: an interrupt, or another guest. Or
+        // the counter was set back in between.
+        let mut begun = at.clock.now();
+        let took = begun.checked_sub(now);
+        if !took.is_some_and(|counts| at.clock.ns(counts) <= LONG_NS) {
+            // SAFETY: A single word of this CPU's part of the buffer.
+            let stamp = unsafe { addr_of!((*part).write_stamp).cast::<u64>().read_volatile() };
+            begun = at.clock.at(at.tr, stamp);
+        }
+        // The time of the record is that of the first item. A call did not begin later because the record
+        // took its time: its callees would seem to have begun before it.
+        if let Some(item) = Self::later(at, asked, begun, item) {
+            // It has more words at most, for which there is room.
+            if let Some(later) = self.draft(at.context, now, &item) {
+                draft = later;
+            }
+        }
         let entry: *mut u8 = record.entry.cast();
         let odd = entry.addr().wrapping_add(FIRST_WORD) % align_of::<u64>();
         let start = FIRST_WORD.wrapping_add(odd);
@@ -621,14 +653,7 @@ impl Local {
         self.tr = at.tr;
         self.kind = at.kind;
         self.mult = at.clock.mult;
-        // The ring buffer has taken its time before this: what is counted from here is never later than it was,
-        // and earlier by as much as it took to come here, unless that was long: an interrupt, or another guest. Or
-        // the counter was set back in between.
-        self.time = at.clock.now();
-        let took = self.time.checked_sub(now);
-        if !took.is_some_and(|counts| at.clock.ns(counts) <= LONG_NS) {
-            self.time = at.clock.at(at.tr, self.stamp);
-        }
+        self.time = begun;
         self.is_even = u32::from(pace == Pace::Even);
         self.until = self.time.saturating_add(SPAN);
         self.span = match pace {
@@ -756,7 +781,7 @@ unsafe fn doubted(pack: *mut c_void, item: &Item) {
                 is_counter: true,
             },
         };
-        let outcome = local.write_again(at, item);
+        let outcome = local.write_again(at, at.clock.now(), item);
         if outcome == Outcome::NotWritten && is_recording(at.tr) {
             local.lost = local.lost.wrapping_add(1);
         }
