@@ -87,7 +87,10 @@ struct Place<T>(AtomicPtr<Leaf<T>>);
 const IN_USE: usize = 1;
 
 impl<T> Place<T> {
-    const EMPTY: Self = Self(AtomicPtr::null());
+    /// A place without a leaf.
+    const fn empty() -> Self {
+        Self(AtomicPtr::null())
+    }
 
     /// The pointer to the leaf in a word that was read from a place.
     #[inline]
@@ -202,7 +205,7 @@ impl<T: Default> PidMap<T> {
     fn place_or_insert(&self, id: u32, flags: Flags) -> Result<&Place<T>> {
         let root = self.root.get(root_index(id)).ok_or(EINVAL)?;
         if root.load(Acquire).is_null() {
-            let fresh = KBox::into_raw(KBox::new([const { Place::EMPTY }; MID], flags)?);
+            let fresh = KBox::into_raw(KBox::new([const { Place::empty() }; MID], flags)?);
             // INVARIANT: From null, once.
             match root.cmpxchg(core::ptr::null_mut(), fresh, Full) {
                 Ok(_) => {

@@ -253,7 +253,7 @@ impl Task<'_> {
     }
 
     /// A number that no other task has while this one is not freed, on machines with no more than
-    /// 2^(32 + [`TAG_SHIFT`]) bytes of memory: at least 8 TiB.
+    /// 8 TiB of memory, or more where a task takes more than 2 KiB.
     #[inline]
     pub fn tag(&self) -> u32 {
         // Two tasks that both exist lie at least the size of one apart.

@@ -598,7 +598,7 @@ impl Local {
         // the counter was set back in between.
         let mut begun = at.clock.now();
         let took = begun.checked_sub(now);
-        if !took.is_some_and(|counts| at.clock.ns(counts) <= LONG_NS) {
+        if took.is_none_or(|counts| at.clock.ns(counts) > LONG_NS) {
             // SAFETY: A single word of this CPU's part of the buffer.
             let stamp = unsafe { addr_of!((*part).write_stamp).cast::<u64>().read_volatile() };
             begun = at.clock.at(at.tr, stamp);
