@@ -97,8 +97,8 @@ static bool ktrace_watching;
 
 /*
  * Has the instances looked at again before this system call returns. The probes miss
- * what is made while kprobes are turned off (debugfs, kprobes/enabled), and nobody is
- * notified when they are turned on, so this is called when the module is used.
+ * what is made while kprobes are turned off (debugfs, kprobes/enabled), and
+ * nothing notifies it when they are turned on, so this is called when the module is used.
  */
 void ktrace_look_at_instances(void)
 {

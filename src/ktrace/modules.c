@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions of modules whose text is about to be freed: modules.rs is told of them.
+ * Functions of modules whose text is about to be freed: it notifies modules.rs.
  *
  * Built without ftrace's call at function entry (see Kbuild).
  */

@@ -79,8 +79,8 @@ extern "C" {
 ///
 /// # Invariants
 ///
-/// Without that bit it is null or came from [`KBox::into_raw`]. Whoever changes it to null owns the
-/// box, and frees it only when no reader can have it any more.
+/// Without that bit it is null or came from [`KBox::into_raw`]. The one that changes it to null owns
+/// the box, and frees it only when no reader can have it any more.
 struct Place<T>(AtomicPtr<Leaf<T>>);
 
 /// The bit that says that a leaf is in use. Nothing that is allocated has an odd address.

@@ -126,7 +126,7 @@ impl<V: Default> Table<V> {
     }
 
     /// Gives each key to `change`, and the place the key that it returns. That must not be 0, and
-    /// nobody may add to either key in the meantime.
+    /// nothing may be added to either key until this returns.
     pub(crate) fn change_keys(&self, mut change: impl FnMut(u64) -> u64) {
         for place in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
             let key = place.key.load(Relaxed);

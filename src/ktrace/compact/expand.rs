@@ -132,7 +132,7 @@ impl FirstReturn {
     ///
     /// # Safety
     ///
-    /// The pack must be the next record of its CPU, which nobody else reads.
+    /// The pack must be the next record of its CPU, and this the only reader of it.
     pub(in crate::ktrace) unsafe fn take(&self) {
         let head: *mut Head = self
             .record

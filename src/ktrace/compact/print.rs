@@ -10,8 +10,8 @@
 //!
 //! * A `trace` file does so if the iterator's `idx` is one ahead (see [`super::file`]). The record
 //!   is a copy that belongs to the iterator, and its [`Head::taken`] tells how far it was shown.
-//! * Readers that take records out, and what the kernel prints as it dies, do so if they are told
-//!   not to take this one out. How far it was shown stands in the record in the ring buffer, as
+//! * Readers that take records out, and what the kernel prints as it dies, do so if the
+//!   answer is not to take this one out. How far it was shown stands in the record in the ring buffer, as
 //!   with [`super::pipe`].
 //!
 //! What the kernel has printed in front of the text is about the pack: it is taken back, and the
@@ -245,7 +245,7 @@ impl Reader {
     unsafe fn first(self, iter: *mut abi::trace_iterator, pack: &Pack) -> usize {
         // SAFETY: By the precondition.
         let (pos, idx) = unsafe { ((*iter).pos, (*iter).idx) };
-        // Of no use to such a reader, and set anew with each `read()`: see `super::pipe`. That this
+        // Of no use to such a reader, and set again with each `read()`: see `super::pipe`. That this
         // very record was shown already means that the text was given up.
         match self {
             Self::Pipe if pos >= 0 && pos as u32 == idx as u32 => (pos >> 32) as usize,
@@ -266,7 +266,7 @@ impl Reader {
         (first, done): (usize, usize),
         more: bool,
     ) -> Printed {
-        // SAFETY: By the precondition. A file's record is a copy, which nobody else reads.
+        // SAFETY: By the precondition. A file's record is a copy of its own.
         unsafe {
             match self {
                 Self::File => {

@@ -64,7 +64,7 @@ impl Functions {
 }
 
 /// Copies of what the kernel's files have, null if nothing. The kernel frees a hash that is replaced without waiting
-/// for every callback that may read it (`synchronize_rcu_tasks_rude()` waits for nobody where the architecture wants
+/// for every callback that may read it (`synchronize_rcu_tasks_rude()` does nothing where the architecture wants
 /// noinstr), so callbacks read these alone.
 static COPIES: [AtomicPtr<Functions>; 2] = [const { AtomicPtr::null() }; 2];
 
@@ -77,7 +77,7 @@ const NOTRACE: usize = 1;
 ///
 /// # Safety
 ///
-/// `hash` is valid, and nobody changes it meanwhile.
+/// `hash` is valid, and does not change while this runs.
 unsafe fn functions_of(hash: *const abi::ftrace_hash) -> Result<Option<Functions>> {
     // SAFETY: By the precondition: so many buckets, each a list of `ftrace_func_entry`, of which the node is the first
     // member; an empty hash may have no buckets.
