@@ -303,7 +303,7 @@ impl<T: Default> PidMap<T> {
         if !unused.is_empty() {
             // SAFETY: May sleep, as this function may.
             unsafe { bindings::synchronize_rcu() };
-            // SAFETY: As above.
+            // SAFETY: Waits until no probe runs any more; may sleep, as this function may.
             unsafe { ktrace_synchronize_probes() };
         }
         drop(unused);

@@ -701,7 +701,7 @@ impl SchedHooks for Accounts {
             .old_mask
             .set(u64::from(task::mask_of::<Watch>(task)));
         if !sched::follows_everyone() {
-            // It may come to be followed before its account is told since when.
+            // The task may be followed before its account knows since when.
             account.current.follow_from(u64::MAX);
         }
     }

@@ -3,7 +3,7 @@
 //! Tests on the host of what needs no kernel: the policy (`src/filter/`, `src/limits.rs`,
 //! `src/profile/spread.rs`, `src/sched/stamp.rs`, `src/watch/born.rs`), the words of compact records
 //! (`src/ktrace/compact/word.rs`) and who reads them (`tools/traceevent/`), how long ago something was
-//! (`src/ktrace/ago.rs`), what hooks are told by (`src/ktrace/fgraph/tag.rs`), names in
+//! (`src/ktrace/ago.rs`), what identifies hooks (`src/ktrace/fgraph/tag.rs`), names in
 //! text (`src/ktrace/escape.rs`), and the text of trace events
 //! and where their fields stand (`src/ktrace/event/`). `run` builds and runs them.
 

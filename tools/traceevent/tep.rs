@@ -159,7 +159,7 @@ impl Tep {
     pub fn comm<'a>(self, record: &'a Record<'_>) -> &'a [u8] {
         let mut made = *record.0;
         // SAFETY: A live handle and record, which is only read; the string is the handle's, which
-        // nobody changes while a record is printed.
+        // does not change while a record is printed.
         unsafe {
             let pid = abi::tep_data_pid(self.0.as_ptr(), &mut made);
             let comm = abi::tep_data_comm_from_pid(self.0.as_ptr(), pid);
@@ -280,7 +280,7 @@ impl Record<'_> {
 impl Seq {
     /// What was written since the last newline.
     pub fn line(&self) -> &[u8] {
-        // SAFETY: Live text, which has as many bytes; nobody writes to it while this is borrowed.
+        // SAFETY: Live text, which has as many bytes, and does not change while this is borrowed.
         let all = unsafe {
             let seq = self.0.as_ref();
             match seq.buffer.is_null() || seq.len > seq.buffer_size {
@@ -300,7 +300,7 @@ impl Seq {
         let _ = self.write_char('\n');
         write(self);
         let text = Text::new(self.line());
-        // SAFETY: Live text, which nobody else writes to. It had that length before.
+        // SAFETY: Live text with no other writer. It had that length before.
         unsafe { self.0.as_mut() }.len = len;
         text
     }
