@@ -57,6 +57,7 @@ use crate::{
             Moment,
             Open,
             Return,
+            TaskWord,
             Usual,
             When, //
         },
@@ -112,7 +113,7 @@ const LOST: u32 = 1 << 2;
 /// For hooks that only add up what calls take.
 static NEVER_WRITTEN: Atomic<u32> = Atomic::new(When::IfLong as u32);
 
-/// What the hook's word of a task says.
+/// The flags in the hook's word of a task. Its count is how many calls had found the shadow stack full.
 ///
 /// Nobody clears it when the hook goes, and whoever has the same place in the kernel's table next, after 16
 /// others, finds it: function_graph would take one of the lowest five bits for its own (`TRACE_GRAPH_NOTRACE`,
@@ -121,27 +122,25 @@ mod word {
     use crate::ktrace::fgraph::SHORT_TAG_BITS;
 
     /// Inside a function of `set_graph_function`, whose depth stands in [`DEPTH`].
-    pub(super) const CHOSEN: usize = 1 << 5;
+    pub(super) const CHOSEN: u32 = 1 << 5;
     /// That function was called by a hardware interrupt, which is therefore traced.
-    pub(super) const CHOSEN_IRQ: usize = 1 << 6;
+    pub(super) const CHOSEN_IRQ: u32 = 1 << 6;
     /// Inside a function of `set_graph_notrace`.
-    pub(super) const NOTRACE: usize = 1 << 7;
+    pub(super) const NOTRACE: u32 = 1 << 7;
     /// There may be open calls whose entries are not written.
-    pub(super) const UNWRITTEN: usize = 1 << 8;
+    pub(super) const UNWRITTEN: u32 = 1 << 8;
     /// The task was seen before, so that its calls which found the shadow stack full are counted.
-    pub(super) const SEEN: usize = 1 << 9;
+    pub(super) const SEEN: u32 = 1 << 9;
     /// There may be frames where nothing is noted: calls that have not lost the CPU.
-    pub(super) const UNNOTED: usize = 1 << 10;
+    pub(super) const UNNOTED: u32 = 1 << 10;
     /// The depth, in 9 bits: a shadow stack of 4 KiB has room for fewer calls than that.
     pub(super) const DEPTH_SHIFT: u32 = 11;
-    pub(super) const DEPTH: usize = 0x1ff << DEPTH_SHIFT;
+    pub(super) const DEPTH: u32 = 0x1ff << DEPTH_SHIFT;
     /// The lowest bits of the hook's tag: what another hook has left behind in the word counts for
     /// nothing.
     pub(super) const TAG_SHIFT: u32 = 20;
-    pub(super) const TAG: usize = ((1 << SHORT_TAG_BITS) - 1) << TAG_SHIFT;
-    /// Above these: how many calls had found the shadow stack full.
-    pub(super) const OVERRUN_SHIFT: u32 = TAG_SHIFT + SHORT_TAG_BITS;
-    pub(super) const OVERRUN: usize = 0xffff_ffff << OVERRUN_SHIFT;
+    pub(super) const TAG: u32 = ((1 << SHORT_TAG_BITS) - 1) << TAG_SHIFT;
+    const _: () = assert!(TAG_SHIFT + SHORT_TAG_BITS <= u32::BITS);
 }
 
 /// The call graph of one trace array.
@@ -191,13 +190,13 @@ impl Graph {
     /// Whether the kernel's own files and the options let a call through. Notes in `state` where
     /// it stands with them.
     #[inline]
-    fn selects(&self, call: &Call<'_>, flags: u32, state: &mut usize) -> bool {
+    fn selects(&self, call: &Call<'_>, flags: u32, state: &mut u32) -> bool {
         if *state & word::CHOSEN == 0 {
             match fgraph::in_graph_function(call.func) {
                 None => {}
                 Some(false) => return false,
                 Some(true) => {
-                    let depth = call.depth().max(0) as usize;
+                    let depth = call.depth().max(0) as u32;
                     *state &= !(word::DEPTH | word::CHOSEN_IRQ);
                     *state |= word::CHOSEN | (depth << word::DEPTH_SHIFT & word::DEPTH);
                     if fgraph::in_hardirq() {
@@ -226,7 +225,7 @@ impl Graph {
     }
 
     /// Whether the current task and its call would be traced if the call began now; it was when it did.
-    fn is_still_traced(&self, open: &Open<'_>, state: usize) -> bool {
+    fn is_still_traced(&self, open: &Open<'_>, state: u32) -> bool {
         let chosen = state & word::CHOSEN != 0 || !fgraph::has_graph_functions();
         chosen && open.is_task_traced()
     }
@@ -409,9 +408,9 @@ impl Graph {
 
     /// Counts calls of the task that found the shadow stack full since somebody looked.
     #[cold]
-    fn count_overrun(&self, before: u32, now: u32) {
+    fn count_overrun(&self, notes: &TaskWord<'_>, now: u32) {
         self.recorder
-            .add_n(Count::StackFull, u64::from(now.wrapping_sub(before)));
+            .add_n(Count::StackFull, u64::from(notes.raise(now)));
     }
 
     /// Adds a call to the profile that lost the CPU.
@@ -516,13 +515,11 @@ impl GraphHook for Graph {
     fn called(&self, call: &Call<'_>) -> bool {
         let flags = self.recorder.flags();
         let notes = call.task_word();
-        let mut state = notes.get();
-        if !is_known(state, call) {
-            state = word::SEEN
-                | (call.tag() as usize) << word::TAG_SHIFT & word::TAG
-                | (call.overrun() as usize) << word::OVERRUN_SHIFT;
-            notes.set(state);
-        }
+        let mut state = notes.get_or_begin(
+            settled(call.tag()),
+            |state| is_known(state, call),
+            || call.overrun(),
+        );
         if state & word::NOTRACE != 0 {
             return false;
         }
@@ -581,10 +578,8 @@ impl GraphHook for Graph {
             // The kernel told nobody of the return of the excluded call, as its guard against recursion was taken; but
             // this is a caller of it.
         }
-        let overrun = (state >> word::OVERRUN_SHIFT) as u32;
-        if overrun != ret.overrun {
-            self.count_overrun(overrun, ret.overrun);
-            state = state & !word::OVERRUN | (ret.overrun as usize) << word::OVERRUN_SHIFT;
+        if !notes.counts(ret.overrun) {
+            self.count_overrun(&notes, ret.overrun);
         }
         let before = state;
         if state & word::CHOSEN != 0 {
@@ -628,7 +623,7 @@ impl GraphHook for Graph {
     fn usual(&self, tag: u32) -> Option<Usual<'_>> {
         Some(Usual {
             special: word::SEEN | word::TAG | word::NOTRACE | word::CHOSEN,
-            settled: word::SEEN | (tag as usize) << word::TAG_SHIFT & word::TAG,
+            settled: settled(tag),
             opens: word::UNWRITTEN | word::UNNOTED,
             unwritten: word::UNWRITTEN,
             written: WRITTEN,
@@ -731,7 +726,7 @@ impl Graph {
 
     /// Writes the entries of all open calls of the current task that have none yet, if the task is traced.
     #[cold]
-    fn write_open_of(&self, open: &Open<'_>, context: Context, state: usize) {
+    fn write_open_of(&self, open: &Open<'_>, context: Context, state: u32) {
         if self.is_still_traced(open, state) {
             self.write_open(open, context, 0);
             let notes = open.task_word();
@@ -742,19 +737,24 @@ impl Graph {
 
 /// The word of a task inside a function of `set_graph_function`, when a call returns at that depth.
 #[cold]
-fn chosen_after(state: usize, depth: i32) -> usize {
-    let depth = depth.max(0) as usize;
+fn chosen_after(state: u32, depth: i32) -> u32 {
+    let depth = depth.max(0) as u32;
     match depth << word::DEPTH_SHIFT & word::DEPTH == state & word::DEPTH {
         true => state & !(word::CHOSEN | word::CHOSEN_IRQ),
         false => state,
     }
 }
 
+/// The word of a task where a hook with that tag has nothing to note.
+#[inline]
+fn settled(tag: u32) -> u32 {
+    word::SEEN | tag << word::TAG_SHIFT & word::TAG
+}
+
 /// Whether the word of a task was set by this hook.
 #[inline]
-fn is_known(state: usize, open: &Open<'_>) -> bool {
-    let tag = (open.tag() as usize) << word::TAG_SHIFT & word::TAG;
-    state & (word::SEEN | word::TAG) == word::SEEN | tag
+fn is_known(state: u32, open: &Open<'_>) -> bool {
+    state & (word::SEEN | word::TAG) == settled(open.tag())
 }
 
 /// The current task is about to end: what it will not return from is written.

@@ -70,12 +70,40 @@ static __always_inline unsigned long *ktrace_task_word(const struct ktrace_place
 	return (void *)task->ret_stack + place->word_at;
 }
 
-/* Interrupts leave the word as they find it, or set such bits as well. */
+/*
+ * Its lower half, which has flags. The upper one is a count that an interrupt may raise
+ * at any moment. Each is read and written by itself: to read both at once would have to
+ * wait for a store to one of them.
+ */
+static __always_inline u32 *ktrace_word_flags(unsigned long *word)
+{
+	BUILD_BUG_ON(IS_ENABLED(CONFIG_CPU_BIG_ENDIAN));
+	return (u32 *)word;
+}
+
+static __always_inline unsigned long ktrace_read_flags(unsigned long *word)
+{
+	return READ_ONCE(*ktrace_word_flags(word));
+}
+
+static __always_inline u32 ktrace_read_count(unsigned long *word)
+{
+	return READ_ONCE(ktrace_word_flags(word)[1]);
+}
+
+/* Interrupts leave the flags as they find them, or set such bits as well. */
 static __always_inline void ktrace_set_in_word(unsigned long *word, unsigned long bits)
 {
 	barrier();
-	*word |= bits;
+	*ktrace_word_flags(word) |= bits;
 	barrier();
+}
+
+/* Sets the flags to what they were, without some. */
+static __always_inline void ktrace_clear_in_word(unsigned long *word, unsigned long state,
+						 unsigned long bits)
+{
+	WRITE_ONCE(*ktrace_word_flags(word), state & ~bits);
 }
 
 /*
@@ -179,12 +207,7 @@ static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call
 	top = place->top;
 	if (unlikely(at >= place->room || end[-1] != place->below))
 		return ktrace_graph_keep(call, graph, fregs, when);
-	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
-	barrier();
-	ktrace_take_words(task, at, KTRACE_FRAME_WORDS);
-	barrier();
-	/* An interrupt that came before that has written there. */
-	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
+	ktrace_take_frame(task, at, end, top);
 	return ktrace_begin(call, graph, fregs, task, (struct ktrace_frame *)end, word, when);
 
 unusual:
@@ -324,10 +347,10 @@ static __always_inline void ktrace_graph_end(struct ftrace_graph_ret *ret,
 
 	place = READ_ONCE(graph->place);
 	word = ktrace_task_word(place, task);
-	state = READ_ONCE(*word);
+	state = ktrace_read_flags(word);
 	if (unlikely((state & graph->usual.special) != place->settled))
 		goto unusual;
-	if (unlikely((u32)(state >> 32) != ret->overrun))
+	if (unlikely(ktrace_read_count(word) != ret->overrun))
 		goto unusual;
 	/* On top of the shadow stack, if nobody else keeps something there. */
 	end = task->ret_stack + (u32)task->curr_ret_stack;
@@ -367,9 +390,9 @@ static __always_inline void ktrace_graph_end(struct ftrace_graph_ret *ret,
 	flags = READ_ONCE(frame->flags);
 	if (flags) {
 		/* And so are those of its callers. */
-		state = READ_ONCE(*word);
+		state = ktrace_read_flags(word);
 		if (unlikely(state & unwritten))
-			WRITE_ONCE(*word, state & ~unwritten);
+			ktrace_clear_in_word(word, state, unwritten);
 		return ktrace_graph_ended(ret, graph, fregs, task, total_ns, 1);
 	}
 	/* Nothing is ever written of these, so it does not matter what is not. */
@@ -383,8 +406,8 @@ static __always_inline void ktrace_graph_end(struct ftrace_graph_ret *ret,
 			ktrace_graph_late(ret, graph, fregs, task, total_ns);
 		return;
 	}
-	state = READ_ONCE(*word);
-	WRITE_ONCE(*word, state & ~unwritten);
+	state = ktrace_read_flags(word);
+	ktrace_clear_in_word(word, state, unwritten);
 	/* Its callers may not be written either, if there was a threshold. */
 	if (unlikely(!(state & unwritten)))
 		return ktrace_graph_late(ret, graph, fregs, task, total_ns);
@@ -421,12 +444,42 @@ static void ktrace_graph_choose(struct ktrace_graph *graph)
 	smp_store_release(&graph->place, &graph->places[usual]);
 }
 
+static void ktrace_graph_report_slow(struct irq_work *work)
+{
+	pr_warn(KBUILD_MODNAME
+		": self-test: a frame is not found: calls cost more with this kernel\n");
+}
+
+static DEFINE_IRQ_WORK(ktrace_graph_slow, ktrace_graph_report_slow);
+
+/*
+ * Whether the kernel finds a frame that was put there by the shortest way, tried in the
+ * place of one that it has put there itself.
+ */
+static bool notrace ktrace_graph_finds(struct ktrace_graph *graph, unsigned long *frame)
+{
+	unsigned long top = frame[KTRACE_FRAME_WORDS - 1];
+	unsigned long at = frame - current->ret_stack;
+	struct task_struct *task = current;
+	int size = 0;
+	void *found;
+
+	WRITE_ONCE(task->curr_ret_stack, at);
+	barrier();
+	WRITE_ONCE(frame[KTRACE_FRAME_WORDS - 1], 0);
+	ktrace_take_frame(task, at, frame, top);
+	found = ktrace_call_fgraph_retrieve_parent_data(graph->ops.idx + ktrace_is_broken('5'),
+							&size, 0);
+	return found == frame && size == sizeof(struct ktrace_frame) &&
+	       task->curr_ret_stack == at + KTRACE_FRAME_WORDS;
+}
+
 /*
  * Looks where the kernel has put a frame that it was just asked for, and the word of
  * the current task. From then on that is looked for there first, and put there. The
  * words on the shadow stack tell what they are and how far it is to the call that they
- * belong to, so that what is there is never taken for something else: a kernel that
- * does it in another way is slower, not wrong.
+ * belong to, so that what is there is never taken for something else: with a kernel that
+ * does it in another way calls cost more, and are not wrong.
  */
 void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *word)
 {

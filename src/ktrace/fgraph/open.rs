@@ -13,7 +13,10 @@ use core::{
 
 use kernel::{
     prelude::*,
-    sync::atomic::Atomic, //
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
 };
 
 // Some structs behind these pointers have no members in some configurations.
@@ -197,15 +200,22 @@ impl<'a> Open<'a> {
         }
     }
 
-    /// A word of the current task that belongs to this hook. Before it is first set it is zero, or
-    /// what another hook has left there: see [`Open::tag`].
+    /// What the current task has for this hook. Before it is first set it is zero, or what another
+    /// hook has left there: see [`Open::tag`].
     #[inline]
     pub fn task_word(&self) -> TaskWord<'_> {
         // SAFETY: The current task has a shadow stack, where the kernel keeps a word for each hook.
         let word = unsafe { ktrace_call_fgraph_get_task_var(self.ops().0) };
         // SAFETY: As above; as long as the shadow stack, which a task keeps until it ends. Only the
         // task itself, and interrupts on top of it, come to it.
-        TaskWord(unsafe { &*word.cast::<Atomic<usize>>() })
+        let whole = unsafe { &*word.cast::<Atomic<usize>>() };
+        // SAFETY: Its two halves, aligned to their size.
+        let [flags, count] = unsafe { &*word.cast::<[Atomic<u32>; 2]>() };
+        TaskWord {
+            whole,
+            flags,
+            count,
+        }
     }
 
     /// How many calls of the current task have found its shadow stack full, ever.
@@ -235,21 +245,80 @@ pub struct Caller<'a> {
     pub depth: i32,
 }
 
-/// See [`Open::task_word`].
-pub struct TaskWord<'a>(&'a Atomic<usize>);
+/// A word of the current task: flags in the lower half, and in the upper one a count that only goes
+/// up. See [`Open::task_word`].
+///
+/// The halves are written one by one, here and in C, so that flags which are set never take back
+/// what an interrupt has counted at that moment.
+pub struct TaskWord<'a> {
+    whole: &'a Atomic<usize>,
+    flags: &'a Atomic<u32>,
+    count: &'a Atomic<u32>,
+}
+
+/// The flags are in the first half, and the lower one.
+const _: () = assert!(cfg!(target_endian = "little") && usize::BITS == 2 * u32::BITS);
 
 impl TaskWord<'_> {
-    /// Its value.
+    /// The flags.
     #[inline]
-    pub fn get(&self) -> usize {
-        self.0.read_once()
+    pub fn get(&self) -> u32 {
+        self.flags.read_once()
     }
 
-    /// Sets it. An interrupt that comes in between a [`TaskWord::get`] and this leaves the word as
-    /// it finds it, or its change is lost.
+    /// Sets the flags. An interrupt that comes in between a [`TaskWord::get`] and this leaves them
+    /// as it finds them, or its change is lost.
     #[inline]
-    pub fn set(&self, value: usize) {
-        self.0.write_once(value);
+    pub fn set(&self, flags: u32) {
+        self.flags.write_once(flags);
+    }
+
+    /// Sets both halves if `is_known` is false of the flags; `count` is asked for its half then. If
+    /// an interrupt sets them at that moment, they stay as it has set them. Returns the flags.
+    #[inline]
+    pub fn get_or_begin(
+        &self,
+        flags: u32,
+        is_known: impl Fn(u32) -> bool,
+        count: impl Fn() -> u32,
+    ) -> u32 {
+        let known = self.get();
+        if is_known(known) {
+            return known;
+        }
+        let before = self.whole.read_once();
+        if is_known(before as u32) {
+            return before as u32;
+        }
+        let begun = (count() as usize) << u32::BITS | flags as usize;
+        match self.whole.cmpxchg(before, begun, Relaxed) {
+            Ok(_) => flags,
+            Err(is) => is as u32,
+        }
+    }
+
+    /// Whether the count is that.
+    #[inline]
+    pub fn counts(&self, value: u32) -> bool {
+        self.count.read_once() == value
+    }
+
+    /// Raises the count to `value`, unless an interrupt has raised it further. Returns by how much:
+    /// each step is reported once, whoever else raises it.
+    #[cold]
+    pub fn raise(&self, value: u32) -> u32 {
+        let mut before = self.count.read_once();
+        loop {
+            // They go round.
+            let more = value.wrapping_sub(before);
+            if more == 0 || more > u32::MAX / 2 {
+                return 0;
+            }
+            match self.count.cmpxchg(before, value, Relaxed) {
+                Ok(_) => return more,
+                Err(is) => before = is,
+            }
+        }
     }
 }
 

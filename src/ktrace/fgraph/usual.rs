@@ -50,20 +50,20 @@ impl When {
 /// What [`super::GraphHook::called`] would do for them is to keep a frame with the number of the task's switches, to
 /// set bits of the task's word, and to write the entry if [`When`] says so. What is referred to is read at each call.
 ///
-/// The upper half of the task's word is how many calls have found the shadow stack full; a return that
-/// finds it different does not take that way.
+/// The count in the task's word is how many calls have found the shadow stack full; a return that finds
+/// it different does not take that way.
 #[derive(Clone, Copy)]
 pub struct Usual<'a> {
     /// Bits of the task's word that tell whether something is special.
-    pub special: usize,
+    pub special: u32,
     /// How these are set when nothing is.
-    pub settled: usize,
+    pub settled: u32,
     /// Bits that such a call sets.
-    pub opens: usize,
+    pub opens: u32,
     /// The one of these that says that there may be open calls whose entries are not written. A call whose entry is
     /// written when it begins does not set it. If it is set, calls are not usual unless entries are written
     /// [`When::IfLong`]. It is cleared when something was written.
-    pub unwritten: usize,
+    pub unwritten: u32,
     /// The flag of a frame that says that the entry is written.
     pub written: u32,
     /// When the entry is written, as a [`When`].
@@ -105,9 +105,9 @@ impl UsualPointers {
 
     fn new(usual: &Usual<'_>) -> Self {
         Self {
-            special: usual.special,
-            opens: usual.opens,
-            unwritten: usual.unwritten,
+            special: usual.special as usize,
+            opens: usual.opens as usize,
+            unwritten: usual.unwritten as usize,
             when: usual.when,
             below: usual.below,
             least_ns: usual.least_ns,
@@ -182,7 +182,7 @@ impl Shared {
             place: null(),
             places: [
                 Place::NONE,
-                usual.map_or(Place::NONE, |usual| Place::new(usual.settled)),
+                usual.map_or(Place::NONE, |usual| Place::new(usual.settled as usize)),
             ],
             learned: 0,
             packs: AtomicPtr::null(),
