@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Makes modules that must be refused, from one that is good.
+"""Makes modules that must be refused, in whole or in part, from one that is good.
 
 Usage: broken-modules.py MODULE FINGERPRINTS DIRECTORY
 
@@ -9,6 +9,11 @@ Usage: broken-modules.py MODULE FINGERPRINTS DIRECTORY
   foreign-function.ko   expects another prototype of tracing_log_err()
   no-function.ko        wants a function that no kernel has
   no-data.ko            wants a variable that no kernel has
+  self-test-1.ko        is loaded, but finds in its self-test that records cannot grow,
+  self-test-2.ko        or that what an interrupt has written is not committed,
+  self-test-3.ko        or that it does not show that a page is read,
+  self-test-4.ko        or that a file cannot be held at a record,
+  self-test-5.ko        or that a call's frame is not found again
   misfits               a line for each thing that is looked for or compared when the module is loaded:
                         what the kernel log has to name if it is not there or differs, a byte in octal, and
                         where in the module it makes that so. The first line has the module's SHA-256 sum.
@@ -81,6 +86,9 @@ def main() -> None:
     def renamed(name: bytes) -> bytes:
         return replaced(module, b"(?<!_)" + name + b"\0", name[:-1] + b"0\0")
 
+    def untested(step: bytes) -> bytes:
+        return replaced(module, b"ktrace self-test, broken: 0", b"ktrace self-test, broken: " + step)
+
     directory.mkdir(parents=True, exist_ok=True)
     for name, contents in {
         "foreign-struct": foreign("tracer"),
@@ -88,6 +96,11 @@ def main() -> None:
         "renumbered-struct": renumbered("tracer"),
         "no-function": renamed(b"tracefs_create_dir"),
         "no-data": renamed(b"tracing_err_log_lock"),
+        "self-test-1": untested(b"1"),
+        "self-test-2": untested(b"2"),
+        "self-test-3": untested(b"3"),
+        "self-test-4": untested(b"4"),
+        "self-test-5": untested(b"5"),
     }.items():
         (directory / f"{name}.ko").write_bytes(contents)
     (directory / "misfits").write_text("\n".join(misfits(module, hashes)) + "\n")

@@ -34,6 +34,7 @@ use crate::{
     },
     ktrace::{
         self,
+        compact::selftest,
         error_log::ErrorLog,
         fgraph::When,
         ftrace_ops,
@@ -689,10 +690,16 @@ impl State {
     /// After a reboot, packs could be read by this module alone, and only if their event has the
     /// same number again.
     fn check_options(&self, tr: &TraceArray, flags: u32) -> Result {
-        if flags & option::COMPACT == 0 || !tr.is_persistent() {
+        if flags & option::COMPACT == 0 {
             return Ok(());
         }
-        let fault = Fault::NotPacked;
+        let fault = if selftest::supported().is_err() {
+            Fault::NoPacks
+        } else if tr.is_persistent() {
+            Fault::NotPacked
+        } else {
+            return Ok(());
+        };
         self.errors
             .log(tr, c"ferro-compact", b"1", fault.index(), 0);
         Err(fault.errno())

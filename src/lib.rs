@@ -37,6 +37,7 @@ use filter::{
     verdict::Filter, //
 };
 
+use ktrace::compact::selftest;
 use ktrace::compact::suspend::Watch as SuspendWatch;
 use ktrace::error_log::ErrorLog;
 use ktrace::event::users::Counting;
@@ -94,6 +95,7 @@ impl Drop for Loaded {
 impl kernel::Module for Ferrotrace {
     fn init(module: &'static ThisModule) -> Result<Self> {
         let resolved = symbols::resolve(module)?;
+        selftest::run(resolved)?;
         let files = FileOps::new(resolved)?;
         let errors = Arc::new(ErrorLog::new(resolved, &Fault::MESSAGES)?, GFP_KERNEL)?;
         let no_filter = Arc::new(Filter::default(), GFP_KERNEL)?;

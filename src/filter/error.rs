@@ -50,11 +50,13 @@ pub(crate) enum Fault {
     NotAThreshold,
     /// Calls cannot be packed in a buffer that outlives the kernel.
     NotPacked,
+    /// The kernel does not do what packs rely on.
+    NoPacks,
 }
 
 impl Fault {
     /// What to tell the user, by discriminant.
-    pub(crate) const MESSAGES: [&'static CStr; 14] = [
+    pub(crate) const MESSAGES: [&'static CStr; 15] = [
         c"Not a decimal number",
         c"PID out of range",
         c"No task's name is so long: 15 bytes, as trace shows it, also of kernel threads",
@@ -69,6 +71,7 @@ impl Fault {
         c"Not a depth",
         c"Not a time in us, or none of total, run, wait, block before it",
         c"Compact records are not supported in a persistent buffer",
+        c"Compact records are not supported with this kernel",
     ];
 
     /// The index of this fault in [`Fault::MESSAGES`].
@@ -93,7 +96,7 @@ impl Fault {
             Fault::NameTooLong => Error::from_errno(-(bindings::ENAMETOOLONG as c_int)),
             Fault::TooMany => ENOSPC,
             Fault::NoMemory => ENOMEM,
-            Fault::NotPacked => Error::from_errno(-(bindings::EOPNOTSUPP as c_int)),
+            Fault::NotPacked | Fault::NoPacks => Error::from_errno(-(bindings::EOPNOTSUPP as c_int)),
             Fault::NotANumber
             | Fault::Empty
             | Fault::UnterminatedClass

@@ -8,9 +8,11 @@
  */
 #include <linux/cpu.h>
 #include <linux/ftrace.h>
+#include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/printk.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -23,6 +25,7 @@
 
 /* Defined by symbols.c. */
 void *ktrace_call_fgraph_reserve_data(int idx, int size);
+void *ktrace_call_fgraph_retrieve_parent_data(int idx, int *size, int depth);
 
 /*
  * The shortest way of a call: nothing is to be done but to keep a frame, which the
@@ -134,6 +137,21 @@ static __always_inline void ktrace_take_words(struct task_struct *task, unsigned
 }
 
 /*
+ * Takes the words of a frame at the end of the shadow stack, as the kernel's function
+ * does, the last of which tells what they are. Interrupts that come before that is
+ * there twice may write over it.
+ */
+static __always_inline void ktrace_take_frame(struct task_struct *task, unsigned long at,
+					      unsigned long *end, unsigned long top)
+{
+	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
+	barrier();
+	ktrace_take_words(task, at, KTRACE_FRAME_WORDS);
+	barrier();
+	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
+}
+
+/*
  * Begins a frame, and writes the entry of the call if it is to be written now. If that
  * fails, the call is not traced: no return is ever written without its entry.
  */
@@ -185,7 +203,7 @@ static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call
 
 	place = READ_ONCE(graph->place);
 	word = ktrace_task_word(place, task);
-	state = READ_ONCE(*word);
+	state = ktrace_read_flags(word);
 	if (unlikely((state & usual->special) != place->settled))
 		goto unusual;
 	depth = call->depth;
@@ -490,8 +508,13 @@ void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *
 	if (!graph->mult || frame != end - KTRACE_FRAME_WORDS)
 		return;
 	/* Of several that come here at the same time, each with a stack of its own, one is believed. */
-	if (cmpxchg(&graph->learned, 0, 1))
+	if (READ_ONCE(graph->learned) || cmpxchg(&graph->learned, 0, 1))
 		return;
+	if (!ktrace_graph_finds(graph, frame)) {
+		/* Locks that a console needs may be held here. */
+		irq_work_queue(&ktrace_graph_slow);
+		return;
+	}
 	WRITE_ONCE(place->word_at, word_at);
 	WRITE_ONCE(place->below, *((unsigned long *)frame - 1));
 	WRITE_ONCE(place->top, end[-1]);
@@ -552,6 +575,7 @@ void ktrace_graph_synchronize(void)
 #ifdef CONFIG_TASKS_RUDE_RCU
 	synchronize_rcu_tasks_rude();
 #endif
+	irq_work_sync(&ktrace_graph_slow);
 }
 
 unsigned long ktrace_return_value(struct ftrace_regs *fregs)

@@ -135,6 +135,10 @@ void ktrace_free_packs(struct ktrace_pack __percpu *packs);
 int ktrace_watch_suspend(void);
 void ktrace_unwatch_suspend(void);
 
+/* in selftest.c, */
+bool ktrace_is_broken(char step);
+const char *ktrace_test_packs(const struct seq_operations *ops, struct trace_array *tr);
+
 /* in task.c, */
 const char *ktrace_find_task_probes(void);
 int ktrace_attach_task_probes(void);

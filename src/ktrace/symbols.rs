@@ -117,6 +117,7 @@ data! {
     EventMutex = c"event_mutex", "CONFIG_KALLSYMS_ALL": "events beside compact records";
     GraphMaxDepth = c"fgraph_max_depth", "CONFIG_KALLSYMS_ALL": "max_graph_depth";
     TracingThresh = c"tracing_thresh", "CONFIG_KALLSYMS_ALL": "tracing_thresh";
+    TraceSeqOps = c"tracer_seq_ops", "CONFIG_KALLSYMS_ALL": "compact records";
     GlobalTrace = c"global_trace", "CONFIG_KALLSYMS_ALL": "the trace clock in use";
     TraceClocks = c"trace_clocks", "CONFIG_KALLSYMS_ALL": "the trace clock in use";
     IrqTextStart = c"__irqentry_text_start", "CONFIG_KALLSYMS": "interrupts in the output";

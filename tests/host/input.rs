@@ -447,6 +447,7 @@ fn every_fault_has_its_message_and_errno() {
         (Fault::NotADepth, 22, "depth"),
         (Fault::NotAThreshold, 22, "us"),
         (Fault::NotPacked, 95, "persistent"),
+        (Fault::NoPacks, 95, "this kernel"),
     ];
     assert_eq!(faults.len(), Fault::MESSAGES.len());
     let mut messages = HashSet::new();

@@ -32,6 +32,7 @@ use super::{
         Outcome,
         Where, //
     },
+    selftest,
     word::{
         Item,
         MAX_WORDS, //
@@ -82,11 +83,12 @@ impl Packer {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`.
+    /// `ENOMEM`; `EOPNOTSUPP` if this kernel's ring buffer does not do what packs rely on.
     pub fn prepare(&self) -> Result {
         if !self.memory.load(Relaxed).is_null() {
             return Ok(());
         }
+        selftest::supported()?;
         // SAFETY: No preconditions; may sleep.
         let memory = unsafe { ktrace_alloc_packs() };
         if memory.is_null() {
