@@ -102,10 +102,11 @@ static bool ktrace_watching;
  */
 void ktrace_look_at_instances(void)
 {
-	rcu_read_lock();
+	/* As in the probes; synchronize_rcu() waits for this as well. */
+	preempt_disable();
 	if (READ_ONCE(ktrace_watching))
 		ktrace_note(KTRACE_CHANGED_INSTANCES);
-	rcu_read_unlock();
+	preempt_enable();
 }
 
 static int ktrace_instances_changed(struct kprobe *probe, struct pt_regs *regs)

@@ -472,10 +472,15 @@ pub(super) unsafe fn take_back(iter: *mut abi::trace_iterator, len: usize) {
 ///
 /// `iter` must be valid, and nothing be added to its text as long as this is used.
 pub(super) unsafe fn text_of<'a>(iter: *mut abi::trace_iterator) -> &'a [u8] {
-    // SAFETY: By the precondition: so much text is there.
+    // SAFETY: By the precondition. What has been printed to has a buffer, with so much text in it.
     unsafe {
         let seq = addr_of!((*iter).seq.seq);
-        core::slice::from_raw_parts((*seq).buffer.cast::<u8>(), (*seq).len.min((*seq).size))
+        match (*seq).buffer.is_null() {
+            true => &[],
+            false => {
+                core::slice::from_raw_parts((*seq).buffer.cast::<u8>(), (*seq).len.min((*seq).size))
+            }
+        }
     }
 }
 
