@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: check.sh [CHECK...]
+# Usage: [UPDATE=1] check.sh [CHECK...]
 #
-# What can be found without running the module: rustfmt, clippy, rustdoc, shellcheck and the
-# kernel's checkpatch, or some of these; none may have anything to say. All are the build environment's.
+# Finds what can be found without running the module: by rustfmt, clippy, rustdoc, shellcheck, the
+# kernel's checkpatch, and scripts/style.py (language, columns, subjects), or by some of these. None
+# may have a finding. All are the build environment's. With UPDATE=1, language and columns lower the
+# numbers in scripts/style-debt to what they find.
 # Closes with `N passed, N failed, 0 skipped`.
 
 # shellcheck source=scripts/lib.sh
@@ -33,7 +35,8 @@ check_rustfmt() {
 # Anew each time: what is up to date would not be looked at.
 check_clippy() {
 	rm -rf "$out/src"
-	"$top/scripts/kbuild.sh" "$dir" "$out" KTRACE_TESTS=1 CLIPPY=1 KRUSTFLAGS=-Dwarnings KCFLAGS=-Werror
+	"$top/scripts/kbuild.sh" "$dir" "$out" KTRACE_TESTS=1 CLIPPY=1 KRUSTFLAGS=-Dwarnings \
+		KCFLAGS=-Werror
 	RUSTC=clippy-driver "$top/scripts/tools.sh"
 }
 
@@ -65,12 +68,33 @@ check_checkpatch() {
 	files '*.c' '*.h' '*.rs' '*.sh' '*.tc' Makefile Kbuild qemu/init tests/run tests/case \
 		tests/functions tests/host/run .ci/run ci/run |
 		in_env xargs perl "$source/scripts/checkpatch.pl" --no-tree --terse --quiet \
-			--no-summary --show-types --max-line-length=100 --ignore=FILE_PATH_CHANGES,PREFER_DEFINED_ATTRIBUTE_MACRO -f
+			--no-summary --show-types --max-line-length=100 \
+			--ignore=FILE_PATH_CHANGES,PREFER_DEFINED_ATTRIBUTE_MACRO -f
+}
+
+check_language() {
+	files . | in_env python3 scripts/style.py language ${UPDATE:+--update}
+}
+
+check_columns() {
+	files . | in_env python3 scripts/style.py columns ${UPDATE:+--update}
+}
+
+# The commits since this one have such subjects. A shallow clone may not have it.
+subjects_since=b040ff8b6b042ec04ead5bdbb4d7082757db0d9a
+check_subjects() {
+	git rev-parse --verify --quiet HEAD >/dev/null || return 0
+	if git rev-parse --verify --quiet "$subjects_since^{commit}" >/dev/null; then
+		set -- "$subjects_since..HEAD"
+	else
+		set -- -1
+	fi
+	git log --no-merges --format='%h %s' "$@" | in_env python3 scripts/style.py subjects
 }
 
 passed=0 failed=0
 mkdir -p "$out"
-[ $# -gt 0 ] || set -- rustfmt clippy rustdoc shellcheck checkpatch
+[ $# -gt 0 ] || set -- language columns subjects rustfmt clippy rustdoc shellcheck checkpatch
 for name; do
 	start=$(date +%s)
 	# One line of what bindgen makes can be megabytes long.

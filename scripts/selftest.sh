@@ -43,7 +43,11 @@ expect() {
 echo '# the test runner itself'
 expect 0 outcomes/pass '^ok 1 outcomes/pass # .* \([0-9]+\.[0-9] s\)$' '^1 passed, 0 failed, 0 skipped$'
 DEADLINE=1
-expect 0 outcomes/fail '^ok 1 outcomes/fail # SKIP no time left' '^0 passed, 0 failed, 1 skipped$'
+expect 0 outcomes/fail '^ok 1 selftest # SKIP no time left' '^0 passed, 0 failed, 1 skipped$'
+# The one that hangs takes longer.
+DEADLINE=$(($(date +%s) + 2))
+expect 1 'outcomes/[hu]*' '^not ok 1 outcomes/hang' '^ok 2 outcomes/unresolved # SKIP no time left' \
+	'^0 passed, 1 failed, 2 skipped$'
 DEADLINE=
 expect 1 'outcomes/*' '^not ok . outcomes/fail' '^# the reason' '^not ok . outcomes/hang # TIMEOUT' \
 	'^not ok . outcomes/unresolved # UNRESOLVED' '^not ok . outcomes/unsupported # UNSUPPORTED' \

@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Checks the English of the project, the length of its lines, and the subjects of its commits.
+
+Usage: style.py language|columns|subjects [--update] <LIST
+
+scripts/check.sh calls it, with a list of files, or of commits (`git log --format='%h %s'`).
+
+  language  phrases that docs/style.md replaces: in Markdown, in comments, and in the strings
+            of Rust and C sources, which users read
+  columns   lines of more than 100 columns, of Markdown more than 120; tables and addresses
+            may be longer
+  subjects  commits: `subsystem: imperative verb ...`, at most 75 characters
+
+The first two compare with scripts/style-debt: the number of findings in each file that had some when
+the check was introduced. A file may not have more. If it has fewer, the number has to be lowered
+(--update, or UPDATE=1 scripts/check.sh language columns), so that it cannot rise again. Prints each finding of a file that has too many; exits with 1
+if there is one.
+"""
+
+import pathlib
+import re
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+DEBT = TOP / "scripts/style-debt"
+# What is wrong, and what to write. Matched in any case, in text whose lines are joined.
+PHRASES = [
+    (r"\b(?:told|untold)\b", "notified, reported, recorded, distinguished"),
+    (r"\bwhoever\b|\bwhom\b", "name the task, the reader, the caller"),
+    (r"(?:^|[.;:,(] ?|\b(?:for|of|to|by|from|than|and|or|but|what|if|when|where|as|with|after|before) )who\b(?!\?)",
+     "name the task, the reader, the caller"),
+    (r"\b(?:nobody|somebody|everybody|anybody|everyone|anyone|no one)\b", "no reader, no task, each task"),
+    (r"\b(?:stands?|stood|lies|lie)\b", "is stored, is located, precedes"),
+    (r"\bso (?:many|much|long|deep|few)\b", "the number, the length"),
+    (r"\bbeside\b", "next to, in addition to"),
+    (r"\banew\b", "again"),
+    (r"\bmeanwhile\b", "in between, concurrently"),
+    (r"\bgo(?:es)? on\b|\bwent on\b|\bgoing on\b", "continue"),
+    (r"\bc[oa]mes? (?:to|upon)\b", "reach, happen"),
+    (r"\bfor want of\b|\bbut for\b|\botherwise than\b|\bmend(?:s|ed)?\b", "without, except, unlike, fix"),
+    (r"\b(?:is|are|was|were) to be\b", "must be"),
+    (r"\bthe same (?:where|when|as there|if|for|of|in)\b", "repeat what it is"),
+    (r"\bas (?:above|there)\b", "repeat what it is"),
+]
+# These are about a whole comment.
+COMMENTS = [
+    (r"^what [^?]*$", "a complete sentence, that begins with its subject"),
+    (r"^SAFETY: (?:by the (?:precondition|invariant)s?|as above)\.$", "name the precondition"),
+]
+PHRASES = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in PHRASES]
+COMMENTS = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in COMMENTS]
+
+HASH_COMMENTS = {".sh", ".tc", ".py", ""}
+C_COMMENTS = {".rs", ".c", ".h"}
+# Text that a test compares with, or that defines the rules.
+EXEMPT = {"scripts/style.py", "scripts/style-debt", "docs/style.md", "COPYING"}
+
+
+def files() -> list[str]:
+    names = sys.stdin.read().split("\n")
+    return sorted(name for name in names if name and name not in EXEMPT and (TOP / name).is_file())
+
+
+def kind_of(name: str) -> str:
+    suffix = pathlib.Path(name).suffix
+    if suffix in {".md"} | HASH_COMMENTS | C_COMMENTS:
+        return suffix
+    return "" if suffix in {".config"} else "?"
+
+
+def markdown(lines: list[str]) -> list[tuple[int, str]]:
+    """The paragraphs outside code blocks, each with the number of its first line."""
+    texts, fenced = [], False
+    block: list[str] = []
+    first = 1
+    for number, line in enumerate(lines + [""], 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+            line = ""
+        if fenced or line.startswith("    ") and not block:
+            continue
+        if line.strip() and not line.lstrip().startswith("|"):
+            if not block:
+                first = number
+            block.append(line.strip())
+            continue
+        if block:
+            texts.append((first, " ".join(block)))
+            block = []
+        if line.strip():
+            texts.append((number, line))
+    # What is quoted as code is not English.
+    return [(number, re.sub(r"`[^`]*`", "`code`", text)) for number, text in texts]
+
+
+TOKENS = re.compile(
+    r"""(?P<line>//[!/]?[^\n]*)|(?P<block>/\*.*?\*/)|(?P<string>"(?:\\.|[^"\\])*")|'(?:\\.|[^'\\\n])'""",
+    re.DOTALL,
+)
+
+
+def c_like(text: str) -> list[tuple[int, str]]:
+    """Comments, adjacent lines of which are joined, and strings, of Rust or C."""
+    texts: list[tuple[int, str]] = []
+    last_line = -1
+    last_mark = ""
+    for token in TOKENS.finditer(text):
+        number = text.count("\n", 0, token.start()) + 1
+        if token["line"] is not None:
+            mark = re.match(r"//[!/]?", token["line"])[0]
+            words = token["line"][len(mark):].strip()
+            if number == last_line + 1 and mark == last_mark and words and texts[-1][1]:
+                texts[-1] = (texts[-1][0], f"{texts[-1][1]} {words}")
+            else:
+                texts.append((number, words))
+            last_line, last_mark = number, mark
+        elif token["block"] is not None:
+            inner = token["block"][2:-2]
+            for offset, part in enumerate(re.split(r"\n\s*\*?\s*\n", inner)):
+                words = " ".join(re.sub(r"^\s*\*?\s?", "", line).strip() for line in part.split("\n"))
+                texts.append((number + offset, words.strip()))
+        elif token["string"] is not None:
+            texts.append((number, token["string"][1:-1].replace("\\n", "\n")))
+    return [(number, re.sub(r"`[^`]*`", "`code`", text)) for number, text in texts if text]
+
+
+def hash_like(lines: list[str]) -> list[tuple[int, str]]:
+    """Comments of a script, adjacent lines of which are joined."""
+    texts: list[tuple[int, str]] = []
+    last = -1
+    for number, line in enumerate(lines, 1):
+        match = re.match(r"\s*#(?!!) ?(.*)", line)
+        if not match:
+            match = re.search(r'(?:echo|say|die|fail) [\'"](.*)[\'"]', line)
+            if match:
+                texts.append((number, match[1]))
+            continue
+        words = match[1].strip()
+        if number == last + 1 and words and texts[-1][1] and not re.match(r"[a-z]+:", words):
+            texts[-1] = (texts[-1][0], f"{texts[-1][1]} {words}")
+        else:
+            texts.append((number, re.sub(r"^description: ", "", words)))
+        last = number
+    return [(number, text) for number, text in texts if text]
+
+
+def language(name: str) -> list[str]:
+    kind = kind_of(name)
+    if kind == "?":
+        return []
+    text = (TOP / name).read_text(errors="replace")
+    if kind == "" and not text.startswith("#"):
+        return []
+    if kind == ".md":
+        texts = markdown(text.split("\n"))
+    elif kind in C_COMMENTS:
+        texts = c_like(text)
+    else:
+        texts = hash_like(text.split("\n"))
+    found = []
+    for number, words in texts:
+        for pattern, instead in PHRASES:
+            for match in pattern.finditer(words):
+                found.append(f"{name}:{number}: '{match[0].strip(' .;:,(')}' (write: {instead})")
+        if kind != ".md":
+            for pattern, instead in COMMENTS:
+                if pattern.match(words):
+                    found.append(f"{name}:{number}: '{words[:40]}' (write: {instead})")
+    return found
+
+
+def columns(name: str) -> list[str]:
+    kind = kind_of(name)
+    if kind == "?":
+        return []
+    most = 120 if kind == ".md" else 100
+    found = []
+    for number, line in enumerate((TOP / name).read_text(errors="replace").split("\n"), 1):
+        width = len(line.expandtabs(8))
+        if width <= most or "://" in line or kind == ".md" and line.lstrip().startswith("|"):
+            continue
+        found.append(f"{name}:{number}: {width} columns")
+    return found
+
+
+def read_debt() -> dict[tuple[str, str], int]:
+    debt = {}
+    if DEBT.exists():
+        for line in DEBT.read_text().split("\n"):
+            if line and not line.startswith("#"):
+                check, count, name = line.split("\t")
+                debt[check, name] = int(count)
+    return debt
+
+
+def write_debt(debt: dict[tuple[str, str], int]) -> None:
+    rows = [f"{check}\t{count}\t{name}" for (check, name), count in sorted(debt.items()) if count]
+    head = "# SPDX-License-Identifier: GPL-2.0\n#\n# How many findings of scripts/style.py each file may have. These numbers only fall.\n"
+    DEBT.write_text(head + "".join(f"{row}\n" for row in rows))
+
+
+def compare(check: str, findings, update: bool) -> bool:
+    debt = read_debt()
+    found = {name: findings(name) for name in files()}
+    good = True
+    for name, lines in found.items():
+        allowed = debt.get((check, name), 0)
+        if len(lines) > allowed:
+            good = False
+            print(f"{name}: {len(lines)} findings, at most {allowed}:")
+            print("\n".join(lines))
+        elif len(lines) < allowed and not update:
+            good = False
+            print(f"{name}: {len(lines)} findings, {allowed} in scripts/style-debt: run UPDATE=1 scripts/check.sh {check}")
+    for (of, name) in debt:
+        if of == check and name not in found and not update:
+            good = False
+            print(f"{name}: is in scripts/style-debt, but not in the project: run UPDATE=1 scripts/check.sh {check}")
+    if update:
+        kept = {key: count for key, count in debt.items() if key[0] != check}
+        # The first time, there is nothing to compare with.
+        first = len(kept) == len(debt)
+        for name, lines in found.items():
+            allowed = len(lines) if first else debt.get((check, name), 0)
+            kept[check, name] = min(len(lines), allowed)
+        write_debt(kept)
+    return good
+
+
+NOT_VERBS = set(
+    "a an the it its this that these those who what whether which of in on at by for from to with without where when "
+    "how why if no not none nor all each every some any one two both neither only also and or but as than".split()
+)
+# These are verbs, whatever they end in.
+VERBS = set("pass process access address bypass discuss express compress focus guess miss press stress cross need feed seed "
+            "embed shed bring string".split())
+
+
+def subjects() -> bool:
+    good = True
+    for line in sys.stdin.read().split("\n"):
+        if not line:
+            continue
+        commit, subject = line.split(" ", 1)
+        wrong = ""
+        match = re.match(r"[A-Za-z0-9_./,+ -]+: (?:[a-z0-9_./-]+: )*(\S+)", subject)
+        verb = match[1].lower().rstrip(",") if match else ""
+        if len(subject) > 75:
+            wrong = f"{len(subject)} characters, at most 75"
+        elif not match:
+            wrong = "does not begin with `subsystem: `"
+        elif verb in NOT_VERBS or verb not in VERBS and re.search(r"(?:[^s]s|ed|ing)$", verb):
+            wrong = f"'{match[1]}' is no imperative verb"
+        if wrong:
+            good = False
+            print(f"{commit} {subject}: {wrong}")
+    return good
+
+
+def main() -> None:
+    checks = {
+        "language": lambda update: compare("language", language, update),
+        "columns": lambda update: compare("columns", columns, update),
+        "subjects": lambda update: subjects(),
+    }
+    words = sys.argv[1:]
+    update = "--update" in words
+    words = [word for word in words if word != "--update"]
+    if len(words) != 1 or words[0] not in checks:
+        sys.exit(__doc__)
+    sys.exit(0 if checks[words[0]](update) else 1)
+
+
+if __name__ == "__main__":
+    main()
