@@ -94,7 +94,7 @@ help:
 #: make host-test      the tests that need no kernel
 #: make bench          count the instructions that tracing adds, beside the kernel's own tracers, and
 #:                     measure the time; JSON=file writes the same as JSON
-#: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch, style.py
+#: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch, style, layers
 #: make tools          build the plugin with which trace-cmd reads compact records, and put it into
 #:                     ~/.local/lib/traceevent/plugins; PLUGINS=directory: there instead
 #: make setup          only fetch and build what the others need

@@ -3,9 +3,10 @@
 # Usage: [UPDATE=1] check.sh [CHECK...]
 #
 # Finds what can be found without running the module: by rustfmt, clippy, rustdoc, shellcheck, the
-# kernel's checkpatch, and scripts/style.py (language, columns, subjects), or by some of these. None
-# may have a finding. All are the build environment's. With UPDATE=1, language and columns lower the
-# numbers in scripts/style-debt to what they find.
+# kernel's checkpatch, scripts/style.py (language, columns, subjects) and scripts/layers.py (layers),
+# or by some of these. None may have a finding. All are the build environment's. With UPDATE=1, the
+# checks language and columns lower the numbers in scripts/style-debt to what they find, and layers
+# shortens scripts/layers-debt.
 # Closes with `N passed, N failed, 0 skipped`.
 
 # shellcheck source=scripts/lib.sh
@@ -45,7 +46,8 @@ check_rustdoc() {
 	words=$(sed -n -e '1s/^savedcmd_[^ ]* := //p' "$out/src/.lib.o.cmd" |
 		sed -e 's/ --emit=[^ ]*//g' -e 's/ --crate-type [^ ]*//' -e 's/ --out-dir [^ ]*//' \
 			-e 's/ [^ ]*\(rustc\|clippy-driver\) / rustdoc /')
-	words="$words --crate-name ferrotrace --output doc --document-private-items -Dwarnings"
+	words="$words --crate-name ferrotrace --output doc"
+	words="$words --document-private-items -Dwarnings"
 	# Generated types point at each other in long chains.
 	words="$words -Zcrate-attr='recursion_limit=\"1024\"'"
 	in_env env RUSTC_BOOTSTRAP=1 KTRACE_GENERATED="$out/generated" \
@@ -57,7 +59,8 @@ check_shellcheck() {
 	{
 		files '*.sh'
 		files ':!*.sh' ':!*.tc' | while read -r file; do
-			! head -n 2 "$file" | grep -Eq '^#!/bin/sh|^# shellcheck shell=sh' || echo "$file"
+			! head -n 2 "$file" | grep -Eq '^#!/bin/sh|^# shellcheck shell=sh' ||
+				echo "$file"
 		done
 	} | in_env xargs shellcheck --external-sources
 	files '*.tc' | in_env xargs shellcheck --shell=sh --exclude=SC2154
@@ -80,6 +83,10 @@ check_columns() {
 	files . | in_env python3 scripts/style.py columns ${UPDATE:+--update}
 }
 
+check_layers() {
+	files src | in_env python3 scripts/layers.py ${UPDATE:+--update}
+}
+
 # The commits since this one have such subjects. A shallow clone may not have it.
 subjects_since=b040ff8b6b042ec04ead5bdbb4d7082757db0d9a
 check_subjects() {
@@ -94,7 +101,7 @@ check_subjects() {
 
 passed=0 failed=0
 mkdir -p "$out"
-[ $# -gt 0 ] || set -- language columns subjects rustfmt clippy rustdoc shellcheck checkpatch
+[ $# -gt 0 ] || set -- language columns subjects layers rustfmt clippy rustdoc shellcheck checkpatch
 for name; do
 	start=$(date +%s)
 	# One line of what bindgen makes can be megabytes long.
