@@ -105,7 +105,7 @@ help:
 #:                     in ~/.local/lib/traceevent/plugins or in PLUGINS=directory
 #: make setup          only fetch and build the tools and kernels that the other commands need
 #: make clean          remove all build results from this directory
-#: make distclean      also remove the cache: the tool chain, the kernels, and test results
+#: make distclean      also empty the cache: the tool chain, the kernels, and test results
 #:
 #: Variables:
 #: ARCH=x86_64|arm64   architecture (x86_64; make test: both)

@@ -207,8 +207,8 @@ impl Profile {
         });
     }
 
-    /// Gives functions whose text is about to be freed other keys, so that they are not confused
-    /// with later functions at the same addresses. May sleep.
+    /// Moves the values of functions whose text is about to be freed to other keys, so that they
+    /// are not confused with later functions at the same addresses. May sleep.
     pub(crate) fn text_leaves(&self, text: &LeavingText<'_>, gone: &mut Gone) {
         self.functions()
             .change_keys(|key| match text.has(key as usize) {
