@@ -9,10 +9,11 @@
 //!
 //! # Locking
 //!
-//! Filter decisions are read without a lock. They are written under `rules`, with one exception:
-//! the entry of a task that is freed is cleared by compare-and-exchange. An entry carries the tag
+//! Filter decisions are read without a lock. They are written under `rules`, with two exceptions.
+//! The entry of a task that is freed is cleared by compare-and-exchange. An entry carries the tag
 //! of its task, so that a reused id is not confused with its former owner: the new owner's decision
-//! is not cleared when the former owner is finally freed.
+//! is not cleared when the former owner is finally freed. The masks of idle tasks are written only
+//! by [`Watch::set_filter`], whose callers are serialized.
 //!
 //! `rules` is taken in task context only, and is not held while names are matched against patterns:
 //! the filters are read under RCU. A decision is stored under the lock if the generation is still
