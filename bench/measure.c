@@ -2,20 +2,21 @@
 /*
  * Usage: measure [-n OPERATIONS] [-w WINDOWS] [-t TASKS] OPERATION|now
  *
- * What one operation costs, in the ticks of the machine's raw counter, which under QEMU's -icount are
- * instructions of the guest. Each window is a number of operations; the least of all windows counts, so
- * that what comes in between (ticks of the timer, other tasks) does not. Of fork and exec, which differ from one to the
- * next, each window is one, and the median of them counts. With -w 0 it does the
- * operations just once, and prints nothing. With -t there are as many other tasks of this name, asleep.
- *   getppid  a system call that does next to nothing
- *   read     a system call that calls something: a byte from /dev/null
- *   switch   this task gives up the CPU to another one, and gets it back: two switches
- *   wake     this task wakes another one and sleeps until that wakes it
- *   rename   this task takes another name
+ * Measures the cost of one operation in ticks of the machine's raw counter, which are instructions
+ * of the guest under QEMU's -icount. Each window consists of OPERATIONS operations. The minimum of
+ * all windows is printed, so that timer ticks and other tasks do not count. The cost of fork and
+ * exec varies, so their windows have one operation, and the median is printed. With -w 0, the
+ * operations are done once, without output. With -t, there are TASKS more sleeping tasks with this
+ * name.
+ *   getppid  a cheap system call
+ *   read     a system call that calls other functions: reads a byte from /dev/null
+ *   switch   this task yields the CPU to another task and gets it back: two switches
+ *   wake     this task wakes another task, and sleeps until that task wakes it
+ *   rename   this task renames itself
  *   fork     this task forks a child that exits, and waits for it
- *   exec     the same, and the child executes this program, which returns at once
- *   pause    this task sleeps for good
- * `measure now` prints what the counter says.
+ *   exec     this task starts a child that executes this program, which returns immediately
+ *   pause    this task sleeps forever
+ * `measure now` prints the value of the counter.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -49,7 +50,7 @@ static uint64_t counter(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* One tick is one instruction: both are a nanosecond there. */
+/* With -icount, a tick and an instruction both take one ns. */
 static double per_tick(void)
 {
 	return 1;
@@ -168,7 +169,7 @@ static const struct {
 	const char *name;
 	void (*call)(void);
 	void *(*other)(void *unused);
-	long windows; /* the median of so many, one operation each */
+	long windows; /* if not 0: the median of this number of windows, one operation each */
 } operations[] = {
 	{ "getppid", do_getppid, NULL, 0 },
 	{ "read", do_read, NULL, 0 },
@@ -246,7 +247,7 @@ int main(int argc, char **argv)
 		err(1, "memory");
 	for (i = 0; i < tasks; i++)
 		start(sleep_on);
-	/* Threads inherit it: who yields gives way to the other, and to nobody else. */
+	/* Threads inherit the policy: a task that yields switches to the other thread only. */
 	if (sched_setscheduler(0, SCHED_FIFO, &param))
 		err(1, "priority");
 	if (operations[op].other)

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The state of each trace array: its filter, its slot in the gate, its hook.
+//! The state of each trace array: its filter, its slot in the trace mask, its hook.
 //!
 //! # Locking
 //!
-//! Everything here is reached through [`STATE`], one mutex. Order: `trace_types_lock`, then that
-//! mutex. Callbacks of the tracer come with the former; control files take the latter alone.
+//! All state is accessed through [`STATE`], which is one mutex. Lock order: `trace_types_lock`,
+//! then this mutex. Tracer callbacks are called with `trace_types_lock` held; control files take
+//! only the mutex.
 //!
 //! # Lifetimes
 //!
-//! A trace array's state is made when the trace array is first seen, at load or when an instance
-//! is made, and dropped after it is gone, by [`Changes`]. In between it may stand for a trace
-//! array that no longer exists: it is then found by nobody, since whoever has a trace array at hand
-//! compares folders too ([`Array::is_of`]), and whoever comes from a control file pins it first.
+//! The state of a trace array is created when the trace array is first seen, at module load or when
+//! an instance is created, and is dropped by [`Changes`] after the trace array was removed. In
+//! between, there may be a state whose trace array no longer exists. It is not used: callbacks that
+//! have a trace array also compare its directory ([`Array::is_of`]), and control files pin the
+//! trace array first.
 
 use kernel::{
     prelude::*,
@@ -83,40 +85,42 @@ use crate::{
 /// The state of the module while it is loaded.
 pub(crate) static STATE: Global<State> = Global::new();
 
-/// What there is of one trace array.
+/// The state of one trace array.
 pub(crate) struct Array {
-    /// Tells it from all others that there ever were; control files carry it.
+    /// A number that is never reused; control files contain it.
     serial: usize,
     tr: Id,
     dir: Dir,
-    /// Its bit in the gate, while it has a filter or records.
+    /// The bit in the trace mask, while the trace array has a filter or records.
     slot: Option<u32>,
     filter: Arc<Filter>,
     recorder: Arc<Recorder>,
-    /// While ferrotrace is the current tracer.
+    /// The hook, while ferrotrace is the current tracer.
     hook: Option<Recording>,
-    /// Whether the times of its tasks are wanted: from before calls are recorded until after that.
+    /// Whether the trace array needs its tasks accounted: from before the first call is recorded
+    /// until after the last one.
     keeps_times: bool,
-    /// Whether there may be records that only this module can print, and whose numbers somebody else gets after
-    /// it.
+    /// Whether the buffer may contain records that only this module can print, and whose event type
+    /// numbers may be reused after it is unloaded.
     has_own_records: bool,
-    /// Once calls have been profiled, until that is cleared.
+    /// The profile, from the start of profiling until it is cleared.
     profile: Option<Arc<Profile>>,
 }
 
-/// How it records.
+/// How the trace array records.
 enum Recording {
-    /// Entries of functions alone.
+    /// Only the entries of functions are recorded.
     Functions {
         hook: ftrace_ops::Hook<Recorder>,
         _names: Names,
     },
-    /// Calls and returns; names of tasks are kept with their accounts.
+    /// Calls and returns are recorded. The task accounting saves the names of tasks.
     Graph(ktrace::fgraph::Hook<Graph>),
 }
 
 impl Array {
-    /// Whether this is the state of `tr`, and not of one that had its address before.
+    /// Returns whether this is the state of `tr`, and not of a removed trace array that had the
+    /// same address.
     pub(crate) fn is_of(&self, tr: &TraceArray) -> bool {
         self.tr == tr.id() && self.dir.is_of(tr)
     }
@@ -153,32 +157,36 @@ pub(crate) struct State {
     resolved: Resolved,
     arrays: KVec<Array>,
     next_serial: usize,
-    /// While anybody listens to an event that is made of them, or records a call graph.
+    /// The task accounting, while a call graph is recorded, or an event that depends on it has a
+    /// listener.
     accounts: Option<Arc<sched::Registration<Accounts>>>,
-    /// While any trace array has a filter, and while there are accounts, which hear of switches through
-    /// it and rely on its being told of everything first: made before them, and dropped after.
+    /// The filter decisions, while a trace array has a filter or tasks are accounted.
+    ///
+    /// The task accounting is called from the `sched_switch` probe of this registration, and its
+    /// own probes must run after those of this registration. So this is created before `accounts`
+    /// and dropped after it.
     watch: Option<task::Registration<Watch>>,
-    /// Whether anybody listens to such an event.
+    /// Whether an event that depends on task accounting has a listener.
     listened: bool,
-    /// Gaps in the accounts that there were before.
+    /// The number of accounting gaps of former accountings.
     past_gaps: u64,
-    /// The same of verdicts that were lost.
+    /// The number of lost filter updates before `watch` was created.
     past_lost: u64,
-    /// Names of functions in profiles whose modules were unloaded.
+    /// Names of functions that are in profiles and whose modules were unloaded.
     gone: Gone,
     files: FileOps<Control>,
     tracer: tracer::Registration<Ferrotrace>,
     errors: Arc<ErrorLog>,
-    /// Kept, so that to lift a filter takes no memory and cannot fail.
+    /// An empty filter, allocated in advance so that removing a filter cannot fail.
     no_filter: Arc<Filter>,
-    /// While any trace array writes entries only when they are needed.
+    /// The probes on markers, while a trace array writes entries only if needed.
     markers: Option<markers::Watch>,
-    /// It is not possible to watch markers: what they would ask for is done for every call.
+    /// Markers cannot be watched, so entries are always written when calls begin.
     has_no_markers: bool,
 }
 
 impl State {
-    /// `no_filter` is an empty one.
+    /// Creates the state. `no_filter` must be an empty filter.
     pub(crate) fn new(
         resolved: Resolved,
         files: FileOps<Control>,
@@ -209,12 +217,12 @@ impl State {
         self.resolved
     }
 
-    /// Where users are told what was wrong.
+    /// Returns the error log that reports invalid input to users.
     pub(crate) fn errors(&self) -> &Arc<ErrorLog> {
         &self.errors
     }
 
-    /// The state with that serial number.
+    /// Returns the state with this serial number.
     pub(crate) fn by_serial(&self, serial: usize) -> Option<&Array> {
         self.arrays.iter().find(|array| array.serial == serial)
     }
@@ -227,7 +235,7 @@ impl State {
         self.arrays.iter().position(|array| array.is_of(tr))
     }
 
-    /// How many tasks the filter of `array` matches now; `None` while it has none.
+    /// Returns the number of tasks that the filter of `array` selects; `None` if it has no filter.
     pub(crate) fn matched(&self, array: &Array) -> Option<u64> {
         if array.filter.is_empty() {
             return None;
@@ -235,41 +243,41 @@ impl State {
         Some(self.watch.as_ref()?.matched(array.slot?))
     }
 
-    /// The names of functions in profiles whose modules were unloaded.
+    /// Returns the names of functions that are in profiles and whose modules were unloaded.
     pub(crate) fn gone(&self) -> &Gone {
         &self.gone
     }
 
-    /// Verdicts that could not be kept, ever.
+    /// Returns the number of filter updates that were lost since the module was loaded.
     pub(crate) fn verdicts_lost(&self) -> u64 {
         let now = self.watch.as_ref().map_or(0, |watch| watch.lost());
         self.past_lost.wrapping_add(now)
     }
 
-    /// The memory of the tables of tasks, in bytes.
+    /// Returns the memory of the per-task tables in bytes.
     pub(crate) fn tables_size(&self) -> usize {
         let verdicts = self.watch.as_ref().map_or(0, |watch| watch.size());
         let accounts = self.accounts.as_ref().map_or(0, |accounts| accounts.size());
         verdicts.saturating_add(accounts)
     }
 
-    /// How many tasks' times are kept.
+    /// Returns the number of accounted tasks.
     pub(crate) fn accounts(&self) -> u64 {
         self.accounts.as_ref().map_or(0, |accounts| accounts.len())
     }
 
-    /// Intervals of tasks' times that were not told, ever.
+    /// Returns the number of accounting gaps since the module was loaded.
     pub(crate) fn time_gaps(&self) -> u64 {
         let now = self.accounts.as_ref().map_or(0, |accounts| accounts.gaps());
         self.past_gaps.wrapping_add(now)
     }
 
-    /// Keeps accounts of all tasks' times as long as somebody listens to an event that is made of
-    /// them. May sleep.
+    /// Sets whether an event that depends on task accounting has a listener. If it has, all tasks
+    /// are accounted. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, with no accounts kept.
+    /// `ENOMEM`; tasks are not accounted then.
     pub(crate) fn set_listened(&mut self, any: bool) -> Result {
         self.listened = any;
         if any {
@@ -281,7 +289,7 @@ impl State {
         Ok(())
     }
 
-    /// Watches tasks, if nobody does.
+    /// Registers the task hooks, if they are not registered.
     fn open_watch(&mut self) -> Result {
         if self.watch.is_none() {
             self.watch = Some(task::Registration::new(self.resolved, Watch::new()?)?);
@@ -289,7 +297,7 @@ impl State {
         Ok(())
     }
 
-    /// Stops that if there is no more use for it.
+    /// Unregisters the task hooks, if they are no longer needed.
     fn close_watch(&mut self) {
         let filtered = self.arrays.iter().any(|array| !array.filter.is_empty());
         if !filtered && self.accounts.is_none() {
@@ -298,7 +306,7 @@ impl State {
         }
     }
 
-    /// The accounts, opened if there are none.
+    /// Returns the task accounting, which is started if necessary.
     fn open_accounts(&mut self) -> Result<Arc<sched::Registration<Accounts>>> {
         if let Some(accounts) = &self.accounts {
             return Ok(Arc::clone(accounts));
@@ -313,7 +321,7 @@ impl State {
         Ok(accounts)
     }
 
-    /// Drops the accounts if nobody wants them any more.
+    /// Stops the task accounting, if it is no longer needed.
     fn close_accounts(&mut self) {
         let graphs = self.arrays.iter().any(|array| array.keeps_times);
         if !graphs && !self.listened {
@@ -325,11 +333,11 @@ impl State {
         }
     }
 
-    /// Brings what there is here in line with the trace arrays that there are. May sleep.
+    /// Adds the state of new trace arrays and removes the state of deleted ones. May sleep.
     ///
     /// # Errors
     ///
-    /// The first that was met; what could be done is done.
+    /// The first error; the remaining trace arrays are processed nevertheless.
     pub(crate) fn reconcile(&mut self, lock: &TypesLock) -> Result {
         let gone = |array: &Array| !lock.find(array.tr).is_some_and(|tr| array.is_of(tr));
         while let Some(at) = self.arrays.iter().position(gone) {
@@ -344,7 +352,8 @@ impl State {
         result
     }
 
-    /// Where the state of `tr` is; made if there is none yet. Under `trace_types_lock`.
+    /// Returns the index of the state of `tr`, which is created if there is none.
+    /// `trace_types_lock` must be held.
     fn index_or_add(&mut self, tr: &TraceArray) -> Result<usize> {
         if let Some(at) = self.index_of(tr) {
             return Ok(at);
@@ -367,7 +376,7 @@ impl State {
         Ok(self.arrays.len().wrapping_sub(1))
     }
 
-    /// Drops a state. Under `trace_types_lock`, which its folder needs.
+    /// Drops a state. `trace_types_lock` must be held, because its directory is removed.
     fn remove(&mut self, at: usize) {
         if let Some(array) = self.arrays.get_mut(at) {
             array.unhook();
@@ -377,7 +386,7 @@ impl State {
         let _ = self.arrays.remove(at);
     }
 
-    /// Drops everything that the kernel's trace arrays have of us.
+    /// Removes everything of this module from the kernel's trace arrays.
     pub(crate) fn clear(&mut self, lock: &TypesLock) {
         self.errors.forget(lock);
         while let Some(array) = self.arrays.first() {
@@ -385,17 +394,18 @@ impl State {
             let tr = tr.filter(|tr| array.has_own_records || tr.has_had_events(lock));
             self.remove(0);
             if let Some(tr) = tr {
-                // The kernel does so for events that can be turned on, and on CPUs that are there, but for no others.
+                // When a module is unloaded, the kernel does this only for events that can be
+                // enabled, and only on online CPUs.
                 tr.forget_records(lock);
             }
         }
     }
 
-    /// A free slot for the array at `at`, if it has none.
+    /// Returns the slot of the array at `at`, which is allocated if it has none.
     ///
     /// # Errors
     ///
-    /// `ENOSPC` if as many trace arrays as there are bits in the gate have one.
+    /// `ENOSPC` if all bits of the trace mask are in use.
     fn take_slot(&mut self, at: usize) -> Result<u32> {
         let array = self.arrays.get(at).ok_or(ENODEV)?;
         if let Some(slot) = array.slot {
@@ -415,7 +425,7 @@ impl State {
         Ok(slot)
     }
 
-    /// Gives back the slot of the array at `at` if it has no use for it.
+    /// Frees the slot of the array at `at` if it neither has a filter nor records.
     fn drop_idle_slot(&mut self, at: usize) {
         if let Some(array) = self.arrays.get_mut(at) {
             if array.hook.is_none() && array.filter.is_empty() {
@@ -424,7 +434,7 @@ impl State {
         }
     }
 
-    /// The slots of some trace arrays.
+    /// Returns the slots of the trace arrays that `of` selects, as a mask.
     fn slots(&self, of: impl Fn(&&Array) -> bool) -> u32 {
         let slots = self.arrays.iter().filter(of);
         slots
@@ -432,15 +442,16 @@ impl State {
             .fold(0, |mask, slot| mask | 1 << slot)
     }
 
-    /// Verdicts are about to change: until [`State::tell_gate`] nobody knows who is followed.
+    /// Announces that filter decisions are about to change. Until [`State::tell_gate`], the set of
+    /// accounted tasks is undefined.
     fn hold_accounts(&self) {
         if let Some(accounts) = &self.accounts {
             accounts.hold();
         }
     }
 
-    /// Tells the gate which trace arrays want every task, the scheduler's probes whom to follow, and every
-    /// CPU to look again. May sleep.
+    /// Updates which trace arrays trace every task and which tasks are accounted, and makes every
+    /// CPU recompute its trace mask. May sleep.
     fn tell_gate(&self) {
         self.hold_accounts();
         gate::set_always(self.slots(|array| array.filter.is_empty()));
@@ -453,11 +464,12 @@ impl State {
         }
     }
 
-    /// Replaces the filter of the trace array with that serial number. May sleep.
+    /// Replaces the filter of the trace array with this serial number. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENODEV` if it is gone; `ENOSPC`, `ENOMEM`, with the old filter still in force.
+    /// `ENODEV` if there is no such trace array; `ENOSPC` or `ENOMEM`, with the old filter still in
+    /// effect.
     pub(crate) fn set_filter(&mut self, serial: usize, filter: Filter, forget: Forget) -> Result {
         let at = self.index_by_serial(serial).ok_or(ENODEV)?;
         let filter = Arc::new(filter, GFP_KERNEL)?;
@@ -486,7 +498,8 @@ impl State {
         Ok(())
     }
 
-    /// Puts an empty filter into force: every task is traced, and none needs to be watched for it.
+    /// Removes a filter by installing an empty one: every task is traced, which needs no filter
+    /// decisions.
     fn lift_filter(&mut self, at: usize, empty: Arc<Filter>) {
         self.hold_accounts();
         let Some(array) = self.arrays.get_mut(at) else {
@@ -500,7 +513,8 @@ impl State {
         if array.hook.is_none() {
             array.slot = None;
         }
-        // First everyone, then no verdicts: a task that was traced stays so throughout.
+        // First trace every task, then remove the decisions, so that a selected task is traced
+        // throughout.
         self.tell_gate();
         if let (Some(watch), Some(slot)) = (&self.watch, slot) {
             watch.set_filter(slot, None, Forget::ALL);
@@ -509,7 +523,8 @@ impl State {
         self.tell_gate();
     }
 
-    /// Starts recording in `tr`, whose tracer ferrotrace becomes. Under `trace_types_lock`.
+    /// Starts recording in `tr`, where ferrotrace becomes the current tracer. `trace_types_lock`
+    /// must be held.
     pub(crate) fn start(&mut self, tr: &TraceArray, flags: u32) -> Result {
         self.check_options(tr, flags)?;
         let at = self.index_or_add(tr)?;
@@ -544,7 +559,7 @@ impl State {
         Ok(())
     }
 
-    /// The profile of the array at `at`, an empty one if there is none.
+    /// Returns the profile of the array at `at`, which is created if there is none.
     fn open_profile(&mut self, at: usize) -> Result<Arc<Profile>> {
         let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
         if let Some(profile) = &array.profile {
@@ -555,12 +570,12 @@ impl State {
         Ok(profile)
     }
 
-    /// Forgets what was profiled in the trace array with that serial number, and gives the memory
-    /// back unless it goes on there.
+    /// Clears the profile of the trace array with this serial number, and frees its memory unless
+    /// profiling continues.
     ///
     /// # Errors
     ///
-    /// `ENODEV` if it is gone.
+    /// `ENODEV` if there is no such trace array.
     pub(crate) fn clear_profile(&mut self, serial: usize) -> Result {
         let at = self.index_by_serial(serial).ok_or(ENODEV)?;
         let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
@@ -576,7 +591,7 @@ impl State {
         Ok(())
     }
 
-    /// Hooks what the options of the array at `at` ask for.
+    /// Attaches the hook that the options of the array at `at` require.
     fn hook(&mut self, at: usize, tr: &TraceArray, slot: u32, flags: u32) -> Result<Recording> {
         let recorder = Arc::clone(&self.arrays.get(at).ok_or(ENODEV)?.recorder);
         recorder.begin();
@@ -600,14 +615,14 @@ impl State {
         if let Some(array) = self.arrays.get_mut(at) {
             array.keeps_times = true;
         }
-        // No call is to be recorded whose task has not been followed since before.
+        // A task must be accounted before its first call is recorded.
         self.tell_gate();
         let hook = ktrace::fgraph::Hook::new(self.resolved, tr, slot, graph)?;
         hook.pack_with(Graph::packer);
         Ok(Recording::Graph(hook))
     }
 
-    /// Looks at the kernel's `tracing_thresh`, which is for the top trace array.
+    /// Reads the kernel's `tracing_thresh` for `tr`; it applies only to the top-level trace array.
     pub(crate) fn see_tracing_thresh(&mut self, tr: &TraceArray) {
         let Some(array) = self.index_of(tr).and_then(|at| self.arrays.get(at)) else {
             return;
@@ -619,11 +634,11 @@ impl State {
         array.recorder.set_tracing_thresh(thresh_ns);
     }
 
-    /// Copies what `set_graph_function` and `set_graph_notrace` have.
+    /// Copies the contents of `set_graph_function` and `set_graph_notrace`.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, with the old copies in place.
+    /// `ENOMEM`, with the old copies still in effect.
     pub(crate) fn see_graph_functions(&self) -> Result {
         ktrace::fgraph::copy_graph_functions(self.resolved)?;
         for array in &self.arrays {
@@ -634,7 +649,7 @@ impl State {
         Ok(())
     }
 
-    /// Looks which trace arrays have events that are enabled.
+    /// Updates which trace arrays have enabled events.
     pub(crate) fn see_events(&mut self, lock: &TypesLock) {
         for array in &self.arrays {
             let tr = lock.find(array.tr).filter(|tr| array.is_of(tr));
@@ -644,7 +659,7 @@ impl State {
         self.see_markers();
     }
 
-    /// Watches markers as long as it matters when entries are written. May sleep.
+    /// Watches markers while a trace array writes entries only if needed. May sleep.
     pub(crate) fn see_markers(&mut self) {
         let needs = |array: &Array| {
             let is_graph = matches!(array.hook, Some(Recording::Graph(_)));
@@ -682,12 +697,13 @@ impl State {
         self.see_markers();
     }
 
-    /// Checks whether `tr` can have these options.
+    /// Checks whether `tr` supports these options.
     ///
     /// # Errors
     ///
-    /// `EOPNOTSUPP` if calls would be packed in a persistent buffer; a line in `error_log` says so.
-    /// After a reboot, packs could be read by this module alone, and only if their event has the
+    /// `EOPNOTSUPP` if calls would be packed but the kernel does not support packed records, or the
+    /// buffer is persistent; the reason is added to `error_log`. After a reboot, only this module
+    /// could read the packed records of a persistent buffer, and only if their event type had the
     /// same number again.
     fn check_options(&self, tr: &TraceArray, flags: u32) -> Result {
         if flags & option::COMPACT == 0 {
@@ -705,13 +721,13 @@ impl State {
         Err(fault.errno())
     }
 
-    /// Sets the options of `tr`. Under `trace_types_lock`.
+    /// Sets the options of `tr`. `trace_types_lock` must be held.
     ///
     /// # Errors
     ///
-    /// That of [`State::check_options`]. Those of [`State::start`], if it records otherwise from now
-    /// on; it goes on as before then, or records
-    /// nothing (`recording: 0` in `stats`) if that fails as well.
+    /// That of [`State::check_options`]. If a different hook is required, those of
+    /// [`State::start`]; recording then continues with the old options or, if that fails too, is
+    /// stopped (`recording: 0` in `stats`).
     pub(crate) fn set_options(&mut self, tr: &TraceArray, flags: u32) -> Result {
         self.check_options(tr, flags)?;
         let Some(at) = self.index_of(tr) else {
@@ -740,7 +756,7 @@ impl State {
     }
 }
 
-/// Modules whose text is freed.
+/// Handles module text that is about to be freed.
 pub(crate) struct Unloads;
 
 bind_text_leaves!(Unloads);
@@ -757,13 +773,13 @@ impl TextLeaves for Unloads {
     }
 }
 
-/// Whether what is recorded with these options has records that no other tracer has: packs, and where the time
-/// of calls went.
+/// Returns whether recording with these options creates records that no other tracer can print:
+/// packed records, and the times of calls.
 fn has_own_records(flags: u32) -> bool {
     flags & (option::GRAPH | option::COMPACT) != 0
 }
 
-/// Instances that come and go.
+/// Handles instances that are created or removed, and changes of events and of graph functions.
 pub(crate) struct Changes;
 
 bind_instances_changed!(Changes);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The control files: the folder `ferrotrace/` of every trace array.
+//! The control files in the directory `ferrotrace/` of each trace array.
 //!
-//! They behave as ftrace's own. Opened with `>` a file is replaced by what is written, with `>>`
-//! added to; opened with `>` and closed, or written nothing but white space, it is cleared, unless it
-//! is a switch. What is wrong with a write is returned by it and told in the trace array's `error_log`, and what was set
-//! before stays: a `>` takes effect with the first good write, not with the opening.
+//! They behave like ftrace's own files. If a file is opened with `>`, a write replaces its
+//! contents; with `>>`, a write adds to them. If it is opened with `>` and closed without a write,
+//! or only white space is written, its contents are cleared, except for boolean files. An invalid
+//! write fails, adds a message to `error_log` of the trace array, and leaves the settings
+//! unchanged: a `>` takes effect with the first valid write, not when the file is opened.
 //!
-//! A word may be split over several writes. One that has no white space behind it counts when a
-//! descriptor of the file is closed, a duplicate or an inherited one too: it is to `close()` that an
-//! error can be returned.
+//! A word may be split over several writes. A word that is not followed by white space takes effect
+//! when a descriptor of the file is closed, including a duplicated or an inherited one; `close()`
+//! returns the error if it is invalid.
 
 use core::ffi::CStr;
 
@@ -67,7 +68,7 @@ use crate::{
     recorder::Count, //
 };
 
-/// What a file is about.
+/// The setting or information that a file represents.
 #[derive(Clone, Copy)]
 enum Kind {
     List(ListName),
@@ -79,7 +80,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Whether there is something that `>` takes away.
+    /// Returns whether opening the file with `>` clears its contents.
     fn can_be_cleared(self) -> bool {
         match self {
             Kind::List(_) | Kind::MaxGraphDepth | Kind::Thresholds | Kind::Profile => true,
@@ -88,7 +89,7 @@ impl Kind {
     }
 }
 
-/// A control file: its name, what it is about, and what it says of itself at its top.
+/// A control file: its name, its kind, and the text in the header that it prints.
 struct Description {
     name: &'static CStr,
     kind: Kind,
@@ -153,7 +154,8 @@ static FILES: &[Description] = &[
     },
 ];
 
-/// The files of the trace array with that serial number. A handle is the number and which file.
+/// Returns the control files of the trace array with this serial number. A file's handle encodes
+/// the serial number and the index of the file.
 pub(crate) fn files(serial: usize) -> impl Iterator<Item = FileSpec> {
     FILES.iter().enumerate().map(move |(n, file)| FileSpec {
         name: file.name,
@@ -169,18 +171,18 @@ pub(crate) fn files(serial: usize) -> impl Iterator<Item = FileSpec> {
 pub(crate) struct Control {
     about: &'static Description,
     serial: usize,
-    /// Keeps the trace array as long as the file is open.
+    /// Keeps the trace array alive as long as the file is open.
     tr: Pinned,
     errors: Arc<ErrorLog>,
-    /// For a list that is being written.
+    /// The input parser, if the file is a list that is opened for writing.
     input: Option<Input>,
-    /// The next good write replaces what there is.
+    /// The next valid write replaces the contents.
     replace: bool,
-    /// Nothing was written yet, and nothing refused.
+    /// Nothing was written so far, not even unsuccessfully.
     untouched: bool,
-    /// A descriptor of it has been closed.
+    /// A descriptor of the file has been closed.
     flushed: bool,
-    /// Bytes that were taken before the write that is being looked at.
+    /// The number of bytes accepted before the current write.
     written: usize,
 }
 
@@ -192,7 +194,7 @@ impl Control {
         Ok(with(state, state.by_serial(self.serial).ok_or(ENODEV)?))
     }
 
-    /// Takes a piece of what is written; nothing clears what there is, if it is to be replaced.
+    /// Processes written data. Empty data clears the contents if `replace` is set.
     fn take(&mut self, data: &[u8]) -> Result {
         match self.about.kind {
             Kind::List(name) => self.add_to_list(name, data),
@@ -209,8 +211,9 @@ impl Control {
         if let Err(error) = input.write(data) {
             return Err(self.refuse(data, &error));
         }
-        // White space alone clears the list. The beginning of a word waits for the rest of it, and what was
-        // written before it in one go waits too: it may be that all of that is refused.
+        // White space alone clears the list. An unfinished word waits for its rest, and so do the
+        // entries before it in the same write, because all of them are rejected if the word is
+        // invalid.
         if !input.has_half_word() && (input.has_entries() || self.replace) {
             self.commit(name, data)?;
         }
@@ -218,8 +221,8 @@ impl Control {
         Ok(())
     }
 
-    /// Puts into force the entries of a list that were written so far. With none, it is cleared if it
-    /// is to be replaced.
+    /// Installs the list entries that were written so far. Without entries, the list is cleared if
+    /// `replace` is set.
     fn commit(&mut self, name: ListName, data: &[u8]) -> Result {
         let Some(input) = &mut self.input else {
             return Ok(());
@@ -235,7 +238,7 @@ impl Control {
             true => name.forgotten_with(),
             false => Forget::default(),
         };
-        // What was refused here stays so when the file is closed.
+        // These entries must not take effect when the file is closed.
         if let Err(error) = state.set_filter(self.serial, filter, forget) {
             input.give_up();
             return Err(error);
@@ -244,8 +247,9 @@ impl Control {
         Ok(())
     }
 
-    /// Tells the user what was wrong with `data`, the latest piece of what is being written: all of
-    /// it with a mark at the word if that is short enough, or else the word alone.
+    /// Adds an error about `data`, the latest piece of the input, to `error_log`, and returns the
+    /// error for the caller. The message shows all of `data` with a mark at the word if `data` is
+    /// short enough, otherwise the word alone.
     fn refuse(&self, data: &[u8], error: &InputError) -> Error {
         let text = data.trim_ascii_end();
         let at = error.offset().checked_sub(self.written);
@@ -276,7 +280,7 @@ impl Control {
             .filter()
             .try_clone()?;
         filter.follow_fork = on;
-        // Turned off, it takes back what it has done.
+        // Turning the option off also clears what tasks have inherited.
         let forget = if on { Forget::default() } else { Forget::ALL };
         state.set_filter(self.serial, filter, forget)
     }
@@ -288,9 +292,10 @@ impl Control {
         self.with(|_, array| array.recorder().set_max_depth(depth))
     }
 
-    /// Nothing, or white space, leaves no threshold.
+    /// Sets the thresholds. Empty input or white space clears them if `replace` is set.
     fn set_thresholds(&mut self, data: &[u8]) -> Result {
-        // Under one lock: of two who add to them each adds to what the other has set.
+        // Read and set under one lock, so that concurrent writers do not overwrite each other's
+        // additions.
         let set = self.with(|_, array| {
             let recorder = array.recorder();
             let mut thresholds = match self.replace {
@@ -389,7 +394,7 @@ impl Control {
 }
 
 impl ControlFile for Control {
-    /// Room for the largest list that is taken, and some more.
+    /// Enough for the largest list that is accepted.
     const MAX_WRITE: usize = 256 * 1024;
 
     fn open(handle: usize, mode: OpenMode) -> Result<Self> {
@@ -402,7 +407,8 @@ impl ControlFile for Control {
             (state.resolved(), id, Arc::clone(state.errors()))
         };
         let tr = pin(resolved, id)?;
-        // Another instance may have got the address between the two. None can from here on.
+        // In between, another instance may have got the address. This is impossible from here on,
+        // because the trace array is pinned.
         {
             let state = STATE.lock();
             let array = state.as_ref().and_then(|state| state.by_serial(serial));
@@ -493,11 +499,11 @@ impl ControlFile for Control {
 
     fn closed(&mut self) {
         let result = match (self.untouched, self.flushed) {
-            // `> file`, and nothing more.
+            // `> file` without a write.
             (true, true) if self.replace => self.take(b""),
-            // Opened, but nobody got it: who opened it was refused that in the end (Landlock).
+            // No descriptor was returned, because the open was refused afterwards (Landlock).
             (true, _) => Ok(()),
-            // Never a descriptor in the usual sense (io_uring).
+            // The file never had a normal descriptor, so `flush()` was not called (io_uring).
             (false, false) => self.flush(),
             (false, true) => Ok(()),
         };

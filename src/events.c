@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What probes in dynamic_events hook: one for each event of events.rs, with its arguments
- * as docs/events.md tells them to users.
+ * Stub functions that probes in `dynamic_events` attach to: one for each event of events.rs.
+ * docs/events.md documents their arguments for users.
  */
 #include <linux/sched.h>
 
 #include "ktrace/probestub.h"
 
-/* As sched/accounts.rs has them. */
+/* These structs must match those in sched/accounts.rs. */
 struct ferrotrace_waker {
 	char comm[TASK_COMM_LEN];
 	pid_t pid;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The events in `events/ferrotrace/`: a task's life as states.
+//! The events in `events/ferrotrace/`, which report the life of a task as a sequence of states.
 //!
-//! Each that tells a time tells it when it is over, in ns of the trace clock in use, so that of one
-//! task they follow upon each other without a gap: `task_block` and `task_wakeup` when it is woken,
-//! `task_wait` when it gets a CPU, `task_run` when it leaves it. `docs/events.md` tells users more.
+//! An event that reports a duration is generated at the end of the interval, in ns of the current
+//! trace clock. The intervals of one task are contiguous: `task_block` and `task_wakeup` are
+//! generated when the task is woken, `task_wait` when it gets a CPU, and `task_run` when it leaves
+//! the CPU. `docs/events.md` documents the events for users.
 //!
-//! An event is written to a trace array if the filter there wants the task that it is about.
+//! An event is written to a trace array if the filter of this trace array selects the task of the
+//! event.
 
 use crate::{
     fgraph::CallTimes,
@@ -43,20 +45,20 @@ use crate::{
     watch::Watch, //
 };
 
-/// Whether the filter of a trace array wants a task. Called by probes alone.
+/// Returns whether the filter of a trace array selects a task. To be called by probes only.
 fn wanted(tr: &TraceArray, task: Task<'_>) -> bool {
     gate::wants(tr, task::mask_of::<Watch>(task))
 }
 
-/// What woke a task: the bits of [`Waker::context`].
+/// Names of the contexts that can wake a task: the values of [`Waker::context`].
 pub(crate) const CONTEXTS: Names = &[(0, c"task"), (1, c"softirq"), (2, c"hardirq"), (3, c"nmi")];
 
 trace_symbols! {
-    /// Since when a task had to wait for a CPU.
+    /// The transition with which the wait of a task for a CPU began.
     pub(crate) enum Since: u8 {
-        /// Since it was made runnable.
+        /// The task was woken.
         Woken = 0 => c"woken",
-        /// Since it had to leave a CPU, or gave it up without going to sleep.
+        /// The task was preempted, or yielded its CPU without sleeping.
         Preempted = 1 => c"preempted",
     }
 }
@@ -64,7 +66,7 @@ trace_symbols! {
 trace_event! {
     system ferrotrace;
 
-    /// A task becomes runnable.
+    /// Reports that a task becomes runnable.
     pub(crate) event task_wakeup(task: Task<'_>, target_cpu: u32, waker: &Waker);
 
     counted as user;
@@ -88,7 +90,7 @@ trace_event! {
 trace_event! {
     system ferrotrace;
 
-    /// A runnable task gets a CPU.
+    /// Reports that a runnable task gets a CPU, and how long it has waited.
     pub(crate) event task_wait(task: Task<'_>, wait_ns: u64, since: Since, behind: Task<'_>);
 
     counted as user;
@@ -113,7 +115,7 @@ trace_event! {
 trace_event! {
     system ferrotrace;
 
-    /// A task leaves the CPU.
+    /// Reports that a task leaves the CPU, and how long it has run.
     pub(crate) event task_run(task: Task<'_>, run_ns: u64, state: u32);
 
     counted as user;
@@ -134,7 +136,7 @@ trace_event! {
 trace_event! {
     system ferrotrace;
 
-    /// A blocked task is woken.
+    /// Reports that a blocked task is woken, and how long it was blocked.
     pub(crate) event task_block(task: Task<'_>, block: &Block, waker: &Waker);
 
     counted as user;
@@ -161,7 +163,7 @@ trace_event! {
 trace_event! {
     system ferrotrace;
 
-    /// A task that does not run goes to another CPU.
+    /// Reports that a task that is not running is moved to another CPU.
     pub(crate) event task_migrate(task: Task<'_>, orig_cpu: u32, dest_cpu: u32);
 
     counted as user;
@@ -182,7 +184,7 @@ trace_event! {
 trace_event! {
     system ferrotrace;
 
-    /// A task makes another one: written where either of them is wanted.
+    /// Reports that a task creates another task. Written if the filter selects either of them.
     pub(crate) event task_fork(parent: Task<'_>, child: Task<'_>);
 
     counted as user;
@@ -203,7 +205,7 @@ trace_event! {
 trace_event! {
     system ferrotrace;
 
-    /// A task executes a program.
+    /// Reports that a task executes a program.
     pub(crate) event task_exec(task: Task<'_>, old_pid: i32, old_comm: &Comm, filename: &&[u8]);
 
     counted as user;
@@ -224,8 +226,8 @@ trace_event! {
 trace_event! {
     system ferrotrace;
 
-    /// A task gets another name: written where it is wanted by either. `old_mask` is the mask of
-    /// the old one.
+    /// Reports that a task is renamed. Written if the filter selects the task by its new or its old
+    /// name; `old_mask` is the mask for the old one.
     pub(crate) event task_comm(task: Task<'_>, comm: &Comm, old_mask: u32);
 
     counted as user;
@@ -244,7 +246,7 @@ trace_event! {
 trace_event! {
     system ferrotrace;
 
-    /// A task exits: what it has done since it was first seen.
+    /// Reports that a task exits, and its total times since it was first observed.
     pub(crate) event task_exit(task: Task<'_>, group_dead: bool, totals: &Totals);
 
     counted as user;
@@ -265,12 +267,13 @@ trace_event! {
 }
 
 trace_event! {
-    // Next to the graph tracer's own `funcgraph_entry` and `funcgraph_exit`, where programs that read
-    // their formats find it, and nobody looks for an event to turn on.
+    // In the same system as the `funcgraph_entry` and `funcgraph_exit` events of the graph tracer,
+    // where programs that read their formats find it. It cannot be enabled, and users do not look
+    // for events to enable there.
     system ftrace;
 
-    /// Where the time of a call went that lost the CPU: goes with the record of its return, before
-    /// that. Written by the tracer, not to be turned on.
+    /// Reports the run, wait and block times of a call that lost the CPU. Written by the tracer
+    /// directly before the record of the return; cannot be enabled.
     pub(crate) event funcgraph_times(times: &CallTimes);
 
     written by hand;
@@ -295,11 +298,11 @@ trace_event! {
 }
 
 trace_event! {
-    // As above.
+    // See `funcgraph_times`.
     system ftrace;
 
-    /// Calls in compact form ([`crate::ktrace::compact`]): what stands before them. Written by the
-    /// tracer, not to be turned on.
+    /// Has the header of a packed record, which is followed by several calls
+    /// ([`crate::ktrace::compact`]). Written by the tracer; cannot be enabled.
     pub(crate) event funcgraph_pack(head: &Head);
 
     written by hand;
@@ -313,11 +316,11 @@ trace_event! {
         serial: u32 = head.serial,
         mult: u32 = head.mult,
         text: u32 = head.text,
-        // Written by hand, as all of it is.
+        // Like the whole record, this is written by the packer.
         words: DynArray<u64> = &[],
     }
 
-    // For clients that do not know how to show what is in it; the kernel does.
+    // This text is for clients without the plugin. The kernel prints the calls themselves.
     print "calls in compact form, {} bytes: plugin_ferrotrace.so shows them (docs/compact.md of ferrotrace)",
         len(words);
 }

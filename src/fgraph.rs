@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The call graph: what happens when a traced function is called and when it returns. A hot path.
+//! The call graph: the callbacks for the call and the return of a traced function. A hot path.
 //!
-//! # What is written
+//! # Records
 //!
-//! A call writes its entry when it begins and its exit when it returns, as function_graph does; no exit is ever
-//! written without its entry. With a threshold, only calls that reach it are written, when they return: first the
-//! entries that are missing, outermost first, those of the callers and its own, then the exit. In the compact form,
-//! one word in a packed record stands for the entry and the exit of a call within which nothing was recorded.
-//! [`When`] says which of these holds.
+//! A call writes its entry record when it begins and its exit record when it returns, as
+//! function_graph does. An exit is never written without its entry. With a threshold, only calls
+//! that reach it are written, when they return: first the missing entries, outermost first, those
+//! of the callers and its own, then the exit. In the compact form, one word in a packed record
+//! represents the entry and the exit of a call within which nothing was recorded. [`When`] selects
+//! one of these modes.
 //!
-//! What a record of the kernel's kind cannot say of a call that lost the CPU, where its time went,
-//! stands in a record of its own before the exit ([`crate::events::funcgraph_times`]).
+//! If a call lost the CPU, a separate record before the exit has its run, wait and block times
+//! ([`crate::events::funcgraph_times`]), for which the kernel's exit record has no fields.
 //!
 //! # Filters
 //!
-//! A task that the filter excludes when a call returns writes nothing for it, unless the entry is written: then the exit
-//! closes it ([`Graph::is_still_traced`]).
+//! If the filter excludes the task when a call returns, no record is written for the call, except
+//! that the exit is written if the entry was ([`Graph::is_still_traced`]).
 //!
-//! # The usual way
+//! # Fast path
 //!
-//! Calls and returns with which nothing is special do not come to [`Graph::called`] and
-//! [`Graph::returned`], but take a shorter way in C ([`Graph::usual`]), which ends in
-//! [`Graph::began`], [`Graph::ended`] and their like. Both ways keep the same frames and leave the same word of the
-//! task.
+//! Ordinary calls and returns do not reach [`Graph::called`] and [`Graph::returned`]; they take a
+//! fast path in C ([`Graph::usual`]), which ends in [`Graph::began`], [`Graph::ended`] and similar
+//! callbacks. Both paths use the same frames, and leave the same value in the task data word.
 //!
 //! # Interrupts
 //!
-//! A call of an interrupt sees the calls of the task that it came on top of as its callers, and
-//! those of the task are written for its sake. The first context that sets [`WRITTEN`] writes.
+//! A call in an interrupt has the calls of the interrupted task as its callers; the missing entries
+//! of these are written before its own. The context that sets [`WRITTEN`] first writes the entry.
 
 use kernel::sync::{
     atomic::Atomic,
@@ -92,7 +92,7 @@ use crate::{
     },
 };
 
-/// Where the time of a call went that lost the CPU.
+/// The run, wait and block times of a call that lost the CPU.
 pub(crate) struct CallTimes {
     pub(crate) func: usize,
     pub(crate) depth: i32,
@@ -103,41 +103,45 @@ pub(crate) struct CallTimes {
     pub(crate) blocked: Blocked,
 }
 
-/// Of a frame: the entry is written, or is being written by some context.
+/// Frame flag: the entry is written, or is being written by some context.
 const WRITTEN: u32 = 1 << 0;
-/// The call is of a function of `set_graph_notrace`, and not shown.
+/// Frame flag: the call is of a function in `set_graph_notrace`, and is not recorded.
 const EXCLUDED: u32 = 1 << 1;
-/// The ring buffer did not take the entry, so the exit is left out, too. Set together with [`WRITTEN`].
+/// Frame flag: the ring buffer did not accept the entry, so the exit is not written either. Set
+/// together with [`WRITTEN`].
 const LOST: u32 = 1 << 2;
 
-/// For hooks that only add up what calls take.
+/// The write mode of hooks that only add up durations.
 static NEVER_WRITTEN: Atomic<u32> = Atomic::new(When::IfLong as u32);
 
-/// The flags in the hook's word of a task. Its count is how many calls had found the shadow stack full.
+/// The flags in the task data word of the hook. The count in the word is the number of the task's
+/// calls that found the shadow stack full.
 ///
-/// Nobody clears it when the hook goes, and whoever has the same place in the kernel's table next, after 16
-/// others, finds it: function_graph would take one of the lowest five bits for its own (`TRACE_GRAPH_NOTRACE`,
-/// kernel/trace/trace.h) and not see the task. So none of these is used.
+/// The word is not cleared when the hook is unregistered. The kernel reuses the index of a hook
+/// after 16 others, and the next hook with this index finds the old word. function_graph would
+/// interpret one of the lowest five bits as its own flag (`TRACE_GRAPH_NOTRACE`,
+/// kernel/trace/trace.h) and ignore the task, so these bits are not used.
 mod word {
     use crate::ktrace::fgraph::SHORT_TAG_BITS;
 
-    /// Inside a function of `set_graph_function`, whose depth stands in [`DEPTH`].
+    /// The task is inside a function of `set_graph_function`, whose depth is in [`DEPTH`].
     pub(super) const CHOSEN: u32 = 1 << 5;
-    /// That function was called by a hardware interrupt, which is therefore traced.
+    /// That function was called in a hardware interrupt, which is therefore traced.
     pub(super) const CHOSEN_IRQ: u32 = 1 << 6;
-    /// Inside a function of `set_graph_notrace`.
+    /// The task is inside a function of `set_graph_notrace`.
     pub(super) const NOTRACE: u32 = 1 << 7;
     /// There may be open calls whose entries are not written.
     pub(super) const UNWRITTEN: u32 = 1 << 8;
-    /// The task was seen before, so that its calls which found the shadow stack full are counted.
+    /// The hook has initialized the word, so that calls of the task that find the shadow stack full
+    /// are counted.
     pub(super) const SEEN: u32 = 1 << 9;
-    /// There may be frames where nothing is noted: calls that have not lost the CPU.
+    /// There may be frames without saved off-CPU times: calls that have not lost the CPU.
     pub(super) const UNNOTED: u32 = 1 << 10;
-    /// The depth, in 9 bits: a shadow stack of 4 KiB has room for fewer calls than that.
+    /// The depth, in 9 bits: a shadow stack of 4 KiB has room for fewer calls.
     pub(super) const DEPTH_SHIFT: u32 = 11;
     pub(super) const DEPTH: u32 = 0x1ff << DEPTH_SHIFT;
-    /// The lowest bits of the hook's tag: what another hook has left behind in the word counts for
-    /// nothing.
+    /// The lowest bits of the hook's tag. They distinguish the word from that of another hook,
+    /// which is ignored.
     pub(super) const TAG_SHIFT: u32 = 20;
     pub(super) const TAG: u32 = ((1 << SHORT_TAG_BITS) - 1) << TAG_SHIFT;
     const _: () = assert!(TAG_SHIFT + SHORT_TAG_BITS <= u32::BITS);
@@ -146,9 +150,9 @@ mod word {
 /// The call graph of one trace array.
 pub(crate) struct Graph {
     recorder: Arc<Recorder>,
-    /// Kept as long as calls are traced, so that they can be compared with it.
+    /// Keeps task accounting enabled as long as calls are traced.
     accounts: Arc<sched::Registration<Accounts>>,
-    /// What calls are added to, instead of being recorded.
+    /// The profile to which calls are added instead of being recorded.
     profile: Option<(Arc<Profile>, Active)>,
 }
 
@@ -167,12 +171,12 @@ impl Graph {
         }
     }
 
-    /// The profile, if calls are added to one.
+    /// Returns the profile, if calls are added to one.
     pub(crate) fn profile(&self) -> Option<&Profile> {
         self.profile.as_ref().map(|(profile, _)| &**profile)
     }
 
-    /// What leaves are packed by, if they are.
+    /// Returns the packer of leaf calls, if they are packed.
     pub(crate) fn packer(&self) -> Option<&Packer> {
         self.recorder.call_packer()
     }
@@ -181,14 +185,14 @@ impl Graph {
         self.recorder.limits()
     }
 
-    /// What a call has to take at least to be written, in ns; 0 if none are left out for being short.
+    /// Returns the minimum duration of recorded calls in ns; 0 if there is no threshold.
     #[inline]
     fn least_ns(&self) -> u64 {
         self.limits().least_ns()
     }
 
-    /// Whether the kernel's own files and the options let a call through. Notes in `state` where
-    /// it stands with them.
+    /// Returns whether `set_graph_function`, `max_graph_depth` and the options let a call through.
+    /// Updates the flags in `state`.
     #[inline]
     fn selects(&self, call: &Call<'_>, flags: u32, state: &mut u32) -> bool {
         if *state & word::CHOSEN == 0 {
@@ -215,7 +219,7 @@ impl Graph {
         flags & option::IRQS != 0 || *state & word::CHOSEN_IRQ != 0 || !fgraph::in_hardirq()
     }
 
-    /// When entries are written.
+    /// Returns when entries are written.
     #[inline]
     fn when(&self) -> When {
         match self.profile {
@@ -224,13 +228,14 @@ impl Graph {
         }
     }
 
-    /// Whether the current task and its call would be traced if the call began now; it was when it did.
+    /// Returns whether the current task and its call, which was traced when it began, would still
+    /// be traced if the call began now.
     fn is_still_traced(&self, open: &Open<'_>, state: u32) -> bool {
         let chosen = state & word::CHOSEN != 0 || !fgraph::has_graph_functions();
         chosen && open.is_task_traced()
     }
 
-    /// Writes the entry of a call. False if the ring buffer did not take it.
+    /// Writes the entry of a call. Returns false if the ring buffer did not accept it.
     #[inline]
     fn write_entry(
         &self,
@@ -254,7 +259,7 @@ impl Graph {
         self.count(open, Count::Entries, written)
     }
 
-    /// Counts a record, or that it was not written. Returns whether it was.
+    /// Counts a record, or the failure to write it. Returns whether it was written.
     #[inline(always)]
     fn count(&self, open: &Open<'_>, what: Count, written: Result<(), NotWritten>) -> bool {
         match written {
@@ -264,7 +269,8 @@ impl Graph {
         written.is_ok()
     }
 
-    /// Writes what happened in compact form: whether the ring buffer took it. `None` if it cannot be written so.
+    /// Writes an item to a packed record. Returns whether the ring buffer accepted it, or `None` if
+    /// it cannot be packed.
     #[inline]
     fn pack(&self, open: &Open<'_>, context: Context, item: &Item, count: Count) -> Option<bool> {
         match self.recorder.pack(open.tr(), context, item) {
@@ -274,7 +280,8 @@ impl Graph {
         }
     }
 
-    /// Writes the return of a call in compact form, by what `item` makes of the call; false if it cannot be written so.
+    /// Writes the return of a call to a packed record, as the item that `item` creates. Returns
+    /// false if it cannot be packed.
     #[inline(never)]
     fn pack_return(
         &self,
@@ -296,8 +303,8 @@ impl Graph {
         self.pack(ret, context, &item, Count::Returns).is_some()
     }
 
-    /// Writes the entries of all open calls that have none yet, the outermost first: those that are at least
-    /// `innermost` levels above the innermost call, which is level 0.
+    /// Writes the missing entries of the open calls that are at least `innermost` levels above the
+    /// innermost call, which is level 0. The outermost entry is written first.
     #[inline(never)]
     fn write_open(&self, open: &Open<'_>, context: Context, innermost: i32) {
         let mut up = innermost.wrapping_sub(1);
@@ -305,7 +312,7 @@ impl Graph {
             match open.caller(level) {
                 Some(caller) if caller.frame.is_set(WRITTEN) => break,
                 Some(caller) if !caller.frame.is_set(EXCLUDED) => up = level,
-                // Or a call that is traced by another hook alone.
+                // Or a call that only another hook traces.
                 _ => {}
             }
         }
@@ -316,7 +323,7 @@ impl Graph {
         }
     }
 
-    /// Writes the entry of a call that has none yet.
+    /// Writes the entry of an open call, if it is missing.
     fn write_late(&self, open: &Open<'_>, context: Context, caller: &Caller<'_>) {
         if caller.frame.is_set(EXCLUDED) || !caller.frame.set(WRITTEN) {
             return;
@@ -331,7 +338,8 @@ impl Graph {
         }
     }
 
-    /// Writes the entry of a call that just begins. False if the ring buffer did not take it.
+    /// Writes the entry of a call when it begins. Returns false if the ring buffer did not accept
+    /// it.
     #[inline(always)]
     fn write_now(&self, call: &Call<'_>) -> bool {
         let flags = self.recorder.flags();
@@ -346,7 +354,8 @@ impl Graph {
         self.count(call, Count::Entries, written)
     }
 
-    /// The same in compact form, or with what is known only when the call begins.
+    /// Writes the entry of a call when it begins, if it is packed or has data that is known only
+    /// then. Returns false if the ring buffer did not accept it.
     #[inline(never)]
     fn write_more(&self, call: &Call<'_>, flags: u32) -> bool {
         let mut words = [0; MAX_GRAPH_WORDS];
@@ -371,15 +380,15 @@ impl Graph {
         self.write_entry(call, call.context(), entry, words, None)
     }
 
-    /// How the time of a call divides, and how often it lost the CPU, if it did. The parts are all zero
-    /// if that happened while the task was not followed: it is not known what they are.
+    /// Returns the run, wait and block times of a call, and how often it lost the CPU. The times
+    /// are all zero if they are unknown, because the task was not accounted in between.
     fn divide(&self, task: Task<'_>, frame: FrameRef<'_>, total: u64) -> (Split, u32) {
         let switches = task.switches().wrapping_sub(frame.kept());
         if switches == 0 {
             return (Split::undivided(total), 0);
         }
         let Some(now) = self.accounts.off_cpu(task) else {
-            // An idle task: nothing is told of what it did.
+            // An idle task, which is not accounted.
             return (Split::undivided(total), 0);
         };
         let seen = self.accounts.has_seen_since(task, frame.kept());
@@ -393,8 +402,8 @@ impl Graph {
             self.accounts.count_untold();
             return (Split::unknown(total), switches);
         };
-        // Both clocks are the same where it matters; a difference in their last digits must not
-        // turn a part into an enormous one.
+        // The clocks of these times agree where it matters, but may differ in the last digits.
+        // The parts are limited so that `run` cannot become negative.
         let wait = wait.min(total);
         let block = block.min(total.wrapping_sub(wait));
         let split = Split {
@@ -406,14 +415,14 @@ impl Graph {
         (split, switches)
     }
 
-    /// Counts calls of the task that found the shadow stack full since somebody looked.
+    /// Counts the calls of the task that found the shadow stack full since the last check.
     #[cold]
     fn count_overrun(&self, notes: &TaskWord<'_>, now: u32) {
         self.recorder
             .add_n(Count::StackFull, u64::from(notes.raise(now)));
     }
 
-    /// Adds a call to the profile that lost the CPU.
+    /// Adds a call that lost the CPU to the profile.
     #[cold]
     fn add_divided(&self, ret: &Return<'_>, frame: FrameRef<'_>, total: u64) {
         let (split, _) = self.divide(ret.task(), frame, total);
@@ -422,8 +431,8 @@ impl Graph {
         }
     }
 
-    /// Writes the return of a call whose entry is not written: the entries of its callers, its own, and where its time
-    /// went.
+    /// Writes all records of a call whose entry is not written, when it returns: the missing
+    /// entries of its callers, its own entry, its times and its exit.
     fn write_whole(&self, ret: &Return<'_>, split: &Split, switches: u32) {
         let context = ret.context();
         self.write_open(ret, context, 1);
@@ -435,7 +444,7 @@ impl Graph {
         }
     }
 
-    /// Writes the entry of a call that returns.
+    /// Writes the entry of a call that returns. Returns false if the ring buffer did not accept it.
     fn write_entry_of(&self, ret: &Return<'_>, context: Context, total_ns: u64) -> bool {
         let entry = GraphEntry {
             func: ret.func,
@@ -444,7 +453,7 @@ impl Graph {
         self.write_entry(ret, context, entry, &[], Some(total_ns))
     }
 
-    /// Writes entry and exit of a call within which nothing was recorded, when it returns.
+    /// Writes the entry and the exit of a call that returns, within which nothing was recorded.
     #[inline]
     fn write_leaf(&self, ret: &Return<'_>, context: Context, total_ns: u64) {
         if self.pack_return(&ret.again(), context, total_ns, Item::Leaf) {
@@ -455,7 +464,7 @@ impl Graph {
         }
     }
 
-    /// Writes the exit of a call that lost the CPU, with where its time went.
+    /// Writes the exit of a call, and its times if it lost the CPU.
     #[cold]
     fn write_divided(&self, ret: &Return<'_>, context: Context, split: &Split, switches: u32) {
         if switches != 0 && self.recorder.flags() & option::TIMES != 0 {
@@ -464,7 +473,7 @@ impl Graph {
         self.write_return(ret, context, split.total);
     }
 
-    /// Writes an exit.
+    /// Writes the exit of a call.
     #[inline(always)]
     fn write_return(&self, ret: &Return<'_>, context: Context, total_ns: u64) {
         let flags = self.recorder.flags();
@@ -524,8 +533,9 @@ impl GraphHook for Graph {
             return false;
         }
         if fgraph::in_graph_notrace(call.func) {
-            // Its return takes the mark away, and is told by its frame: the kernel shows whoever has the first
-            // place in its table returns of calls that others alone trace.
+            // The return of this call clears the flag. It is recognized by its frame, because the
+            // kernel calls the hook with the first index also for returns of calls that only other
+            // hooks trace.
             if call.keep(call.task().switches(), EXCLUDED).is_none() {
                 self.stack_full();
                 return false;
@@ -563,7 +573,7 @@ impl GraphHook for Graph {
         let notes = ret.task_word();
         let mut state = notes.get();
         if !is_known(state, ret) {
-            // The call of a hook that was there before.
+            // The call was traced by a former hook with the same index.
             return;
         }
         if state & word::NOTRACE != 0 {
@@ -575,8 +585,8 @@ impl GraphHook for Graph {
                 notes.set(state);
                 return;
             }
-            // The kernel told nobody of the return of the excluded call, as its guard against recursion was taken; but
-            // this is a caller of it.
+            // The kernel did not report the return of the excluded call, because its recursion
+            // guard was taken. This is the return of one of its callers.
         }
         if !notes.counts(ret.overrun) {
             self.count_overrun(&notes, ret.overrun);
@@ -594,7 +604,7 @@ impl GraphHook for Graph {
             None => frame.elapsed_ns(),
         };
         if frame.is_set(WRITTEN) {
-            // And so are those of its callers.
+            // The entries of its callers are written as well.
             notes.set(state & !word::UNWRITTEN);
             if !frame.is_set(LOST) {
                 let (split, switches) = self.divide(ret.task(), frame, total);
@@ -684,7 +694,7 @@ impl GraphHook for Graph {
             self.note(open);
         }
         notes.set(state & !word::UNNOTED);
-        // What happens while the task is away stands behind the entries.
+        // The records that are written while the task is switched out must follow these entries.
         if state & word::UNWRITTEN != 0 && self.when() != When::IfLong {
             self.write_open_of(open, open.context(), state);
         }
@@ -707,7 +717,8 @@ impl GraphHook for Graph {
 }
 
 impl Graph {
-    /// Notes in the frames of all open calls what the task was off the CPU so far, before it loses it.
+    /// Saves the task's off-CPU time in the frames of all open calls, before the task loses the
+    /// CPU.
     #[inline]
     fn note(&self, open: &Open<'_>) {
         let Some(off_cpu) = self.accounts.off_cpu(open.task()) else {
@@ -718,13 +729,14 @@ impl Graph {
             match open.kept(up) {
                 Some(frame) if frame.is_noted() => break,
                 Some(frame) => frame.note([off_cpu.wait_ns, off_cpu.block_ns], now),
-                // A call that is traced by another hook alone.
+                // A call that only another hook traces.
                 None => {}
             }
         }
     }
 
-    /// Writes the entries of all open calls of the current task that have none yet, if the task is traced.
+    /// Writes the missing entries of all open calls of the current task, if the task is still
+    /// traced.
     #[cold]
     fn write_open_of(&self, open: &Open<'_>, context: Context, state: u32) {
         if self.is_still_traced(open, state) {
@@ -735,7 +747,8 @@ impl Graph {
     }
 }
 
-/// The word of a task inside a function of `set_graph_function`, when a call returns at that depth.
+/// Returns the flags of a task inside a function of `set_graph_function`, after a return at this
+/// depth.
 #[cold]
 fn chosen_after(state: u32, depth: i32) -> u32 {
     let depth = depth.max(0) as u32;
@@ -745,24 +758,25 @@ fn chosen_after(state: u32, depth: i32) -> u32 {
     }
 }
 
-/// The word of a task where a hook with that tag has nothing to note.
+/// Returns the flags in the task data word of a hook with this tag, if no other flag is set.
 #[inline]
 fn settled(tag: u32) -> u32 {
     word::SEEN | tag << word::TAG_SHIFT & word::TAG
 }
 
-/// Whether the word of a task was set by this hook.
+/// Returns whether this hook has initialized the task data word.
 #[inline]
 fn is_known(state: u32, open: &Open<'_>) -> bool {
     state & (word::SEEN | word::TAG) == settled(open.tag())
 }
 
-/// The current task is about to end: what it will not return from is written.
+/// Writes the missing entries of the open calls of the current task, which is about to end.
 pub(crate) fn current_ends() {
     fgraph::current_ends::<Graph>();
 }
 
-/// The current task is about to lose its CPU, for good or not.
+/// Prepares the open calls of the current task for a context switch. `for_good` means that the task
+/// will not run again.
 #[inline]
 pub(crate) fn current_leaves(for_good: bool) {
     fgraph::current_leaves::<Graph>(for_good);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! ferrotrace: what did the kernel do for these processes, and where did the time go.
+//! ferrotrace records what the kernel does for selected tasks, and where their time goes.
 //!
-//! This file is the wiring: what is registered when the module is loaded, in which order, and
-//! undone in reverse. `docs/architecture.md` has the map.
+//! This file is the wiring: it registers everything when the module is loaded, and unregisters it
+//! in reverse order. `docs/architecture.md` gives an overview.
 
 pub mod ktrace;
 
@@ -63,9 +63,9 @@ module! {
     license: "GPL",
 }
 
-/// The loaded module. Fields are dropped in their order.
+/// The loaded module. Its fields are dropped in the order of their declaration.
 struct Ferrotrace {
-    /// First, so that no instance is looked at any more while the rest goes.
+    /// Dropped first, so that no instance notification arrives while the rest is removed.
     _instances: InstanceWatch,
     _modules: ModuleWatch,
     _users: Counting,
@@ -73,7 +73,7 @@ struct Ferrotrace {
     _state: Loaded,
 }
 
-/// Everything that trace arrays have of us, there until drop.
+/// Everything that the kernel's trace arrays hold of this module; removed on drop.
 struct Loaded(Resolved);
 
 impl Drop for Loaded {
@@ -86,7 +86,8 @@ impl Drop for Loaded {
             }
             place.take()
         };
-        // The tracer and the table of operations go last, and without the locks: they take them.
+        // The tracer and the file operations are dropped last and without the locks, because
+        // dropping them takes these locks.
         drop(state);
         drop_graph_functions();
     }
@@ -109,14 +110,14 @@ impl kernel::Module for Ferrotrace {
         let users = Counting::new(resolved)?;
         let modules = ModuleWatch::new(resolved)?;
         let instances = InstanceWatch::new(resolved)?;
-        // After the probes are in place, so that no instance is missed.
+        // This runs after the probes are attached, so that no new instance is missed.
         let lock = TypesLock::new(resolved);
         if let Some(state) = STATE.lock().as_mut() {
             state.reconcile(&lock)?;
             state.see_graph_functions()?;
             state.see_events(&lock);
         }
-        // Nothing can fail any more. What user space has seen of the module so far was of no use to it.
+        // Nothing can fail from here on. Until now, every access from user space was refused.
         live::set(&lock);
         Ok(Self {
             _instances: instances,

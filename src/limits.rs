@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a call must be to be recorded: how deep it may be, and how long it has to take.
+//! The limits that a call must meet to be recorded: maximum depth and minimum duration.
 
 use kernel::sync::atomic::Atomic;
 
@@ -15,20 +15,20 @@ use crate::{
     word::Word, //
 };
 
-/// How the time of a call divides, in ns.
+/// How the duration of a call divides, in ns.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Split {
     pub(crate) total: u64,
-    /// On a CPU.
+    /// Time on a CPU.
     pub(crate) run: u64,
-    /// Waiting for one.
+    /// Time runnable but not running.
     pub(crate) wait: u64,
-    /// Blocked.
+    /// Time blocked.
     pub(crate) block: u64,
 }
 
 impl Split {
-    /// Of a call that was on a CPU all the time.
+    /// Creates the times of a call that was on a CPU all the time.
     #[inline]
     pub(crate) fn undivided(total: u64) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Split {
         }
     }
 
-    /// Of a call that it is not known of.
+    /// Creates the times of a call whose run/wait/block split is unknown.
     pub(crate) fn unknown(total: u64) -> Self {
         Self {
             total,
@@ -48,7 +48,7 @@ impl Split {
     }
 }
 
-/// Which part of a call's time a threshold is about.
+/// The part of a call's time that a threshold applies to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
     Total,
@@ -58,10 +58,10 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// All there are, in the order in which they are shown.
+    /// All parts, in the order in which they are shown.
     pub(crate) const ALL: [Self; 4] = [Self::Total, Self::Run, Self::Wait, Self::Block];
 
-    /// How users call it.
+    /// Returns the name of the part in the control file.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Total => "total",
@@ -81,30 +81,30 @@ impl Part {
     }
 }
 
-/// Thresholds, in ns; 0 is none.
+/// Thresholds in ns, one for each part; 0 means none.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Thresholds([u64; 4]);
 
 impl Thresholds {
-    /// That of one part.
+    /// Returns the threshold of one part.
     pub(crate) fn get(&self, part: Part) -> u64 {
         self.0.get(part as usize).copied().unwrap_or(0)
     }
 
-    /// Sets that of one part.
+    /// Sets the threshold of one part.
     pub(crate) fn set(&mut self, part: Part, ns: u64) {
         if let Some(place) = self.0.get_mut(part as usize) {
             *place = ns;
         }
     }
 
-    /// The shortest of them; 0 if there is none.
+    /// Returns the smallest threshold, 0 if none is set.
     pub(crate) fn shortest(&self) -> u64 {
         let some = self.0.into_iter().filter(|ns| *ns != 0);
         some.min().unwrap_or(0)
     }
 
-    /// Whether a call reaches one of them.
+    /// Returns whether a call reaches at least one of the thresholds.
     pub(crate) fn reached_by(&self, split: &Split) -> bool {
         let reached = |part: Part| match self.get(part) {
             0 => false,
@@ -114,33 +114,33 @@ impl Thresholds {
     }
 }
 
-/// The limits of one trace array. Read by calls in any context while they change: a call may see
-/// some of the old ones and some of the new.
+/// The limits of one trace array.
+///
+/// Calls read them in any context while they change: a call may see a mix of old and new limits.
 #[derive(Default)]
 pub(crate) struct Limits {
     thresholds: [Word; 4],
-    /// The kernel's own, if it is meant for this trace array, else 0.
+    /// The kernel's own `tracing_thresh` if it applies to this trace array, else 0.
     tracing_thresh: Word,
-    /// The shortest of all these.
+    /// The smallest of [`Limits::all_thresholds`].
     least: Word,
     max_depth: Word,
 }
 
 impl Limits {
-    /// What a call has to take at least to be written, in ns, which may not be enough: no call that is
-    /// shorter reaches any threshold, since none of its parts is longer than all of it. 0 if no calls are
-    /// left out for being short.
+    /// Returns the smallest threshold in ns, 0 if none is set. A shorter call cannot reach any
+    /// threshold; a longer one must be checked in detail.
     #[inline]
     pub(crate) fn least_ns(&self) -> u64 {
         self.least.get()
     }
 
-    /// The same for who looks by himself.
+    /// Returns the cell of [`Self::least_ns`]; the C fast path reads it on each call.
     pub(crate) fn least_ns_word(&self) -> &Atomic<u64> {
         self.least.as_atomic()
     }
 
-    /// The thresholds that were set here.
+    /// Returns the thresholds that were set for this trace array.
     pub(crate) fn thresholds(&self) -> Thresholds {
         let mut thresholds = Thresholds::default();
         for (part, word) in Part::ALL.into_iter().zip(&self.thresholds) {
@@ -149,7 +149,8 @@ impl Limits {
         thresholds
     }
 
-    /// The thresholds that count: the kernel's own too, where there is none for the total.
+    /// Returns the effective thresholds: the kernel's `tracing_thresh` is used as the threshold of
+    /// the total time if this trace array has none.
     pub(crate) fn all_thresholds(&self) -> Thresholds {
         let mut thresholds = self.thresholds();
         if thresholds.get(Part::Total) == 0 {
@@ -158,7 +159,8 @@ impl Limits {
         thresholds
     }
 
-    /// Sets the thresholds. Not to be called twice at once, nor with [`Limits::set_tracing_thresh`].
+    /// Sets the thresholds. Must not run concurrently with itself or with
+    /// [`Limits::set_tracing_thresh`].
     pub(crate) fn set_thresholds(&self, thresholds: Thresholds) {
         for (part, word) in Part::ALL.into_iter().zip(&self.thresholds) {
             word.set(thresholds.get(part));
@@ -166,25 +168,26 @@ impl Limits {
         self.least.set(self.all_thresholds().shortest());
     }
 
-    /// Sets `tracing_thresh`, in ns; 0 is none.
+    /// Sets the kernel's `tracing_thresh`, in ns; 0 means none. Must not run concurrently with
+    /// itself or with [`Limits::set_thresholds`].
     pub(crate) fn set_tracing_thresh(&self, ns: u64) {
         self.tracing_thresh.set(ns);
         self.least.set(self.all_thresholds().shortest());
     }
 
-    /// How deep a call may be; 0 is no limit.
+    /// Returns the maximum depth of recorded calls; 0 means no limit.
     #[inline]
     pub(crate) fn max_depth(&self) -> u32 {
         self.max_depth.get() as u32
     }
 
-    /// Sets that.
+    /// Sets the maximum depth of recorded calls; 0 means no limit.
     pub(crate) fn set_max_depth(&self, depth: u32) {
         self.max_depth.set(u64::from(depth));
     }
 }
 
-/// Reads a depth; nothing but white space is 0. `None` if there are only comments.
+/// Parses a depth. White space alone is 0; `None` if there are only comments.
 pub(crate) fn parse_depth(text: &[u8]) -> Result<Option<u32>, InputError> {
     let word = match Written::new(text) {
         Written::Nothing => return Ok(Some(0)),
@@ -197,9 +200,11 @@ pub(crate) fn parse_depth(text: &[u8]) -> Result<Option<u32>, InputError> {
     }
 }
 
-/// Reads thresholds in us and puts them into `thresholds`: pairs of a part and a number, or a number
-/// alone, which is that of the total; 0 takes one away. Lines that begin with `#` are comments.
-/// Changes nothing if something is wrong.
+/// Parses thresholds in us and stores them in `thresholds`.
+///
+/// The text has pairs of a part's name and a number; a number alone is the threshold of the total.
+/// 0 removes a threshold. Lines that begin with `#` are comments. If the text is invalid,
+/// `thresholds` is unchanged.
 pub(crate) fn parse_thresholds(text: &[u8], thresholds: &mut Thresholds) -> Result<(), InputError> {
     let mut new = *thresholds;
     let mut part = None;
@@ -229,7 +234,7 @@ pub(crate) fn parse_thresholds(text: &[u8], thresholds: &mut Thresholds) -> Resu
     Ok(())
 }
 
-/// A decimal number.
+/// Parses a decimal number; `None` if `word` is not one or exceeds 64 bits.
 fn number(word: &[u8]) -> Option<u64> {
     if word.is_empty() {
         return None;

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Names that are read while they change.
+//! A task's `comm` that other contexts read while it changes.
 
 use crate::{
     ktrace::task::Comm,
     word::Word, //
 };
 
-/// A task's name. Who reads it while it changes may see half of each.
+/// A task's `comm`, stored as two words. A reader that runs during a change may see one word of the
+/// old name and one of the new name.
 #[derive(Default)]
 pub(crate) struct Name([Word; 2]);
 
 impl Name {
-    /// What it is.
+    /// Returns the current name.
     pub(crate) fn get(&self) -> Comm {
         let [low, high] = &self.0;
         Comm::from_words([low.get(), high.get()])
     }
 
-    /// Another one.
+    /// Stores `comm`.
     pub(crate) fn set(&self, comm: Comm) {
         for (to, word) in self.0.iter().zip(comm.to_words()) {
             to.set(word);

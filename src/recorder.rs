@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a trace array records and counts; and what happens when a traced function is called and
-//! nothing but that is recorded: a hot path. [`crate::fgraph`] is the other one.
+//! The options and counters of a trace array, and the hook that records function entries alone.
 //!
-//! The task has passed the gate already. One record is written, in the kernel's own form, and what
-//! the options ask for.
+//! The hook is a hot path; [`crate::fgraph`] has the other one, for calls and returns. When it is
+//! called, the task has already passed the trace mask. It writes one record in the kernel's own
+//! format, and additional records if the options request them.
 
 use kernel::{
     prelude::*,
@@ -53,10 +53,10 @@ pub(crate) mod option {
         ($($(#[$meta:meta])* $name:ident = $text:literal, $default:literal;)*) => {
             options! { @bits 0; $($(#[$meta])* $name;)* }
 
-            /// Their names below `options/`, in the order of the bits.
+            /// Names of the options below `options/`, in the order of their bits.
             pub(crate) const NAMES: &[&CStr] = &[$($text),*];
 
-            /// Those that are on by default.
+            /// Options that are on by default.
             pub(crate) const DEFAULT: u32 = $(($name * $default))|*;
         };
         (@bits $bit:expr;) => {};
@@ -68,25 +68,26 @@ pub(crate) mod option {
     }
 
     options! {
-        /// The arguments of each call.
+        /// Records the arguments of each call.
         ARGS = c"ferro-args", 0;
-        /// A stack trace with each call, where only entries are recorded.
+        /// Records a stack trace with each call, if only entries are recorded.
         STACKTRACE = c"ferro-stacktrace", 0;
-        /// Calls and returns, not entries alone.
+        /// Records calls and returns instead of entries alone.
         GRAPH = c"ferro-graph", 1;
-        /// Where the time of calls went that lost the CPU.
+        /// Records the run, wait and block times of calls that lost the CPU.
         TIMES = c"ferro-times", 1;
-        /// How long calls and tasks took is added up in `ferrotrace/profile`, and calls not recorded.
+        /// Adds up the times of functions and tasks in `ferrotrace/profile`, without recording
+        /// calls.
         PROFILE = c"ferro-profile", 0;
-        /// What functions return.
+        /// Records the return values of functions.
         RETVAL = c"ferro-retval", 0;
-        /// The same in hexadecimal.
+        /// Shows return values in hexadecimal.
         RETVAL_HEX = c"ferro-retval-hex", 0;
-        /// Where functions return to.
+        /// Records the return addresses of calls.
         RETADDR = c"ferro-retaddr", 0;
-        /// Calls from hardware interrupts.
+        /// Records calls of hardware interrupts.
         IRQS = c"ferro-irqs", 1;
-        /// Columns and comments of the output.
+        /// Shows the CPU column. This and the following options up to `OVERRUN` control the output.
         CPU = c"ferro-cpu", 1;
         OVERHEAD = c"ferro-overhead", 1;
         PROC = c"ferro-proc", 1;
@@ -95,34 +96,34 @@ pub(crate) mod option {
         RELTIME = c"ferro-reltime", 0;
         TAIL = c"ferro-tail", 0;
         OVERRUN = c"ferro-overrun", 0;
-        /// Many calls in one record.
+        /// Records several calls in one ring-buffer record (packed records).
         COMPACT = c"ferro-compact", 0;
     }
 
-    /// What is known only when a call begins, and written with its entry.
+    /// Options whose data is known only when the call begins and is written with its entry.
     pub(crate) const MORE_AT_CALL: u32 = ARGS | RETADDR;
 }
 
-/// What is counted.
+/// The counters of a [`Recorder`].
 #[derive(Clone, Copy)]
 pub(crate) enum Count {
     /// Function entries that were recorded.
     Functions,
     /// Stack traces that were recorded.
     Stacks,
-    /// Beginnings of calls that were recorded.
+    /// Entry records of the call graph.
     Entries,
-    /// Returns that were recorded.
+    /// Exit records of the call graph.
     Returns,
-    /// Records of where a call's time went.
+    /// Records with the run, wait and block times of a call.
     Times,
-    /// Records that found no room in the ring buffer.
+    /// Records that the ring buffer did not accept.
     NoRoom,
-    /// Calls that came out of the recording of another one.
+    /// Calls that were skipped because they were made while another call was being recorded.
     Recursion,
-    /// Stack traces that were cut off, being too deep.
+    /// Stack traces that were truncated because they were too deep.
     StackCut,
-    /// Calls that found the shadow stack full.
+    /// Calls that were not traced because the shadow stack was full.
     StackFull,
 }
 
@@ -131,11 +132,11 @@ const COUNTS: usize = Count::StackFull as usize + 1;
 /// The recording state of one trace array.
 pub(crate) struct Recorder {
     flags: Atomic<u32>,
-    /// See [`Recorder::when`].
+    /// Returned by [`Recorder::when`].
     when: Atomic<u32>,
-    /// See [`Recorder::plain_below`].
+    /// Returned by [`Recorder::plain_below`].
     plain_below: Atomic<u32>,
-    /// Whether any event of the trace array is enabled, or may be.
+    /// Whether an event of the trace array is enabled, or must be assumed to be.
     has_events: AtomicBool,
     limits: Limits,
     counters: Counters<COUNTS>,
@@ -145,7 +146,7 @@ pub(crate) struct Recorder {
 bind_function_hook!(Recorder);
 
 impl Recorder {
-    /// May sleep.
+    /// Creates a recorder with no options set. May sleep.
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
             flags: Atomic::new(0),
@@ -162,7 +163,8 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// `ENOMEM` if there is no memory for what they want; they are as before then.
+    /// `ENOMEM`, or `EOPNOTSUPP` if the kernel does not support packed records; the options are
+    /// unchanged then.
     pub(crate) fn set_flags(&self, flags: u32) -> Result {
         if flags & option::COMPACT != 0 {
             self.packer.prepare()?;
@@ -172,37 +174,38 @@ impl Recorder {
         Ok(())
     }
 
-    /// Recording is about to begin.
+    /// Prepares for recording: selects the clock of packed records.
     pub(crate) fn begin(&self) {
         self.packer.choose_clock();
     }
 
-    /// Sets how deep a call may be; 0 is no limit. Callers of this and of the other functions that set something here
-    /// hold the lock of [`crate::arrays::STATE`].
+    /// Sets the maximum depth of recorded calls; 0 means no limit.
+    ///
+    /// Callers of this and of the following setters must hold the lock of [`crate::arrays::STATE`].
     pub(crate) fn set_max_depth(&self, depth: u32) {
         self.limits.set_max_depth(depth);
         self.settle();
     }
 
-    /// Sets how long calls must take.
+    /// Sets the minimum durations of recorded calls.
     pub(crate) fn set_thresholds(&self, thresholds: Thresholds) {
         self.limits.set_thresholds(thresholds);
         self.settle();
     }
 
-    /// Sets the kernel's own `tracing_thresh`, in ns; 0 is none.
+    /// Sets the kernel's `tracing_thresh`, in ns; 0 means none.
     pub(crate) fn set_tracing_thresh(&self, ns: u64) {
         self.limits.set_tracing_thresh(ns);
         self.settle();
     }
 
-    /// Sets whether any event of the trace array is enabled.
+    /// Sets whether an event of the trace array is enabled.
     pub(crate) fn set_has_events(&self, any: bool) {
         self.has_events.store(any, Relaxed);
         self.settle();
     }
 
-    /// Derives what hot paths look at from options, limits and events.
+    /// Derives the values that the hot paths read from the options, limits and events.
     fn settle(&self) {
         const STANDARD: u32 = option::MORE_AT_CALL;
         let flags = self.flags();
@@ -221,52 +224,51 @@ impl Recorder {
         self.plain_below.store(below, Relaxed);
     }
 
-    /// When the entries of calls are written, as a [`When`].
+    /// Returns when the entries of calls are written, as a [`When`].
     pub(crate) fn when(&self) -> &Atomic<u32> {
         &self.when
     }
 
-    /// Calls that are less deep than this are traced as far as options and limits are concerned; others have to be
-    /// looked at one by one.
+    /// Returns the depth below which options and limits exclude no call. Calls at this depth or
+    /// deeper must be checked one by one.
     pub(crate) fn plain_below(&self) -> &Atomic<u32> {
         &self.plain_below
     }
 
-    /// Writes what happens in compact form, if it can be written so. Preemption must be off; any
-    /// context.
+    /// Writes an item to a packed record, if it can be packed. Preemption must be off; any context.
     #[inline]
     pub(crate) fn pack(&self, tr: &TraceArray, context: Context, item: &Item) -> Outcome {
         let kind = events::funcgraph_pack::kind();
         self.packer.write(tr, kind, context, item)
     }
 
-    /// What functions are packed by, if nothing else is to be recorded of them.
+    /// Returns the packer of function entries, if they are packed without further data.
     pub(crate) fn packer(&self) -> Option<&Packer> {
         const MORE: u32 = option::ARGS | option::STACKTRACE;
         let flags = self.flags();
         (flags & (option::COMPACT | MORE) == option::COMPACT).then_some(&self.packer)
     }
 
-    /// What calls are packed by, if nothing else is to be recorded of them.
+    /// Returns the packer of leaf calls, if they are packed without further data.
     pub(crate) fn call_packer(&self) -> Option<&Packer> {
         const MORE: u32 = option::RETVAL;
         let flags = self.flags();
         (flags & (option::COMPACT | MORE) == option::COMPACT).then_some(&self.packer)
     }
 
-    /// The options.
+    /// Returns the current options.
     #[inline]
     pub(crate) fn flags(&self) -> u32 {
         self.flags.read_once()
     }
 
-    /// What calls have to be like.
+    /// Returns the limits that calls must meet.
     #[inline]
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// A counter's value.
+    /// Returns the value of a counter.
     pub(crate) fn count(&self, what: Count) -> u64 {
         let elsewhere = match what {
             Count::Functions => self.packer.functions(),
@@ -277,18 +279,18 @@ impl Recorder {
         self.counters.sum(what as usize).wrapping_add(elsewhere)
     }
 
-    /// Counts one. Any context.
+    /// Increments a counter. Any context.
     #[inline]
     pub(crate) fn add(&self, what: Count) {
         self.counters.inc(what as usize);
     }
 
-    /// Counts several.
+    /// Adds `n` to a counter. Any context.
     pub(crate) fn add_n(&self, what: Count, n: u64) {
         self.counters.add(what as usize, n);
     }
 
-    /// A record for `tr` was not written: counts it, if it was meant to be.
+    /// Counts a record for `tr` that was not written, unless recording is turned off there.
     #[cold]
     pub(crate) fn not_written(&self, tr: &TraceArray) {
         if records::is_recording(tr) {
@@ -296,7 +298,7 @@ impl Recorder {
         }
     }
 
-    /// Writes a call in compact form; false if it cannot be written so.
+    /// Writes a function entry to a packed record. Returns false if it cannot be packed.
     #[inline(never)]
     fn pack_function(&self, call: &Call<'_>) -> bool {
         let item = Item::Function {
@@ -304,7 +306,7 @@ impl Recorder {
             parent_ip: call.parent_ip(),
         };
         match self.pack(call.tr(), call.context, &item) {
-            // Counted where it was packed.
+            // The packer has counted it.
             Outcome::Packed => {}
             Outcome::NotWritten => self.not_written(call.tr()),
             Outcome::Other => return false,
@@ -312,7 +314,7 @@ impl Recorder {
         true
     }
 
-    /// A call is recorded with more than the kernel records by itself.
+    /// Records a call with its arguments or a stack trace.
     #[cold]
     fn record_more(&self, call: &Call<'_>, flags: u32) {
         let words = if flags & option::ARGS != 0 {

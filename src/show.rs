@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How the call graph is shown: as the kernel's function graph tracer shows it, and with where the
-//! time of a call went, on its line.
+//! Prints the call graph in the format of the kernel's function graph tracer, with the run, wait
+//! and block times of a call on its line.
 //!
 //! ```text
 //! # CPU  DURATION                  FUNCTION CALLS
@@ -12,8 +12,8 @@
 //!  1) * 20403.77 us |  } /* run=321.662 wait=9.414 block=20072.700 us ... */
 //! ```
 //!
-//! A line may have to be printed twice, if there was no room for it: what is kept of the lines
-//! before changes only with one that was whole.
+//! A line is printed again if it did not fit into the buffer. Therefore the state that is kept
+//! between lines is updated only after a complete line.
 
 use core::fmt::Write;
 
@@ -48,31 +48,31 @@ use crate::{
     recorder::option, //
 };
 
-/// Calls that are nested deeper than this are shown without a look at whether they match, as the
-/// kernel does it (`FTRACE_RETFUNC_DEPTH`).
+/// The maximum depth for which entries and exits are matched, as in the kernel
+/// (`FTRACE_RETFUNC_DEPTH`).
 const MAX_DEPTH: usize = 50;
 
-/// Spaces for each level.
+/// The number of spaces for each level.
 const INDENT: usize = 2;
 
-/// What is kept of the lines of one CPU.
+/// The state that is kept between the lines of one CPU.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading {
-    /// The task of the last line.
+    /// The task of the latest line.
     pid: Option<i32>,
-    /// How deep comments stand.
+    /// The depth at which comments are indented.
     depth: i32,
-    /// The depth of an interrupt that is left out with all that it calls.
+    /// The depth of the interrupt that is hidden together with its callees.
     hidden: Option<i32>,
-    /// The functions whose beginning was shown, by their depth.
+    /// The functions whose entry was shown and whose exit was not, indexed by depth.
     open: [usize; MAX_DEPTH],
-    /// Where the time of the next return went.
+    /// The run, wait and block times of the next return.
     times: Option<Times>,
-    /// A beginning that was taken out of the buffer but did not fit.
+    /// An entry that was consumed from the buffer, but whose line did not fit.
     pending: Option<Pending>,
 }
 
-/// See [`Reading::pending`].
+/// The content of [`Reading::pending`].
 #[derive(Clone, Copy)]
 struct Pending {
     entry: Entry,
@@ -82,7 +82,7 @@ struct Pending {
     times: Option<Times>,
 }
 
-/// Where the time of a call went, as it was recorded.
+/// The run, wait and block times of a call, as recorded.
 type Times = events::funcgraph_times::Read;
 
 impl Default for Reading {
@@ -99,7 +99,7 @@ impl Default for Reading {
 }
 
 impl Reading {
-    /// Notes that the beginning of a call was shown, or its end.
+    /// Records that the entry of a call was shown, or its exit.
     fn set_open(&mut self, call: &GraphEntry, open: bool) {
         if let Some(place) = usize::try_from(call.depth)
             .ok()
@@ -109,8 +109,8 @@ impl Reading {
         }
     }
 
-    /// Whether the beginning of this very call was the last that was shown at its depth; true for
-    /// one that is too deep to know.
+    /// Returns whether the latest entry that was shown at its depth is of this function. Returns
+    /// true if the call is too deep to know.
     fn is_open(&self, call: &GraphEntry) -> bool {
         usize::try_from(call.depth)
             .ok()
@@ -118,7 +118,7 @@ impl Reading {
             .is_none_or(|func| *func == call.func)
     }
 
-    /// Whether a beginning is left out, being that of an interrupt or within one.
+    /// Returns whether an entry is hidden because it is of an interrupt, or of a call within one.
     fn hides_entry(&mut self, options: u32, call: &GraphEntry) -> bool {
         if options & option::IRQS != 0 {
             return false;
@@ -129,13 +129,13 @@ impl Reading {
         self.hidden.is_some()
     }
 
-    /// Whether an end is.
+    /// Returns whether an exit is hidden because it is of an interrupt, or of a call within one.
     fn hides_return(&mut self, options: u32, call: &GraphEntry) -> bool {
         if options & option::IRQS != 0 {
             return false;
         }
         let Some(depth) = self.hidden else {
-            // Its entry may have been lost.
+            // The entry may have been lost.
             return is_irq_entry(call.func);
         };
         if depth >= call.depth {
@@ -145,11 +145,11 @@ impl Reading {
     }
 }
 
-/// Prints a record of that CPU, with what is kept for each of them.
+/// Prints a record of `cpu`. `readings` has the state of each CPU.
 pub(crate) fn print(line: &mut Line<'_>, readings: Option<&mut [Reading]>, cpu: usize) -> Printed {
     let options = line.options();
-    // Records of calls may be left from when the option was on, as may be what was taken from the buffer for one: they
-    // look no different then.
+    // Records of calls may remain from a time when the option was on, and so may a pending entry.
+    // They are printed in the same way.
     let kept = readings.as_deref().and_then(|readings| readings.get(cpu));
     let waits = kept.is_some_and(|reading| reading.pending.is_some());
     if options & option::GRAPH == 0 && !waits && !is_of_call(line) {
@@ -175,7 +175,7 @@ pub(crate) fn print(line: &mut Line<'_>, readings: Option<&mut [Reading]>, cpu: 
                 *reading = next;
             }
         }
-        // What was taken out of the buffer has to be kept nevertheless.
+        // An entry that was consumed from the buffer must be kept nevertheless.
         Printed::Kept | Printed::Done if next.pending.is_some() => {
             if let Some(reading) = reading {
                 reading.pending = next.pending;
@@ -187,7 +187,7 @@ pub(crate) fn print(line: &mut Line<'_>, readings: Option<&mut [Reading]>, cpu: 
     printed
 }
 
-/// Whether a record is of a call, or tells its times.
+/// Returns whether a record is an entry, an exit or the times of a call.
 fn is_of_call(line: &Line<'_>) -> bool {
     matches!(line.kind(), Kind::GraphEntry(_) | Kind::GraphReturn(_))
         || events::funcgraph_times::read(&line.record()).is_some()
@@ -198,11 +198,11 @@ struct Page<'a, 'b> {
     line: &'a mut Line<'b>,
     options: u32,
     reading: &'a mut Reading,
-    /// Whether anything is kept from line to line.
+    /// Whether there is state that is kept between lines.
     known: bool,
-    /// How long before the record that was which is shown.
+    /// The time from the event that is shown to its record, in ns.
     ago_ns: u64,
-    /// The header and the time of what is shown, if that is not the record at hand.
+    /// The header and the time of the record that is shown, if it is not the current record.
     earlier: Option<(Header, u64)>,
 }
 
@@ -215,7 +215,7 @@ impl Page<'_, '_> {
         self.line.seq()
     }
 
-    /// The header of what is shown.
+    /// Returns the header of the record that is shown.
     fn header(&self) -> Header {
         self.earlier
             .map_or_else(|| self.line.header(), |(header, _)| header)
@@ -228,10 +228,11 @@ impl Page<'_, '_> {
         }
         if let Some(times) = times {
             if !self.known {
-                // Nothing is kept for the line of its call, as in what the kernel prints when it dies.
+                // Without state between lines, as in `ftrace_dump()`, the times cannot be shown on
+                // the line of the call.
                 return self.comment();
             }
-            // It stands on the line of its call, which comes next.
+            // The times are shown on the line of the call's exit, which is the next record.
             self.reading.times = Some(times);
             return Printed::Done;
         }
@@ -243,14 +244,14 @@ impl Page<'_, '_> {
         }
     }
 
-    /// Shows a beginning that did not fit before. The record at hand is the next one, perhaps of where the
-    /// time of a call went.
+    /// Prints a pending entry. The current record is the one after it, which may be the record of
+    /// the call's times.
     fn finish_pending(&mut self, pending: Pending, times: Option<Times>) -> Printed {
         let entry = &pending.entry;
         let is_its = |func: usize, depth: i32| func == entry.call.func && depth == entry.call.depth;
         let same_task = pending.header.pid() == self.line.pid();
         if let Some(times) = times.filter(|times| same_task && is_its(times.func.0, times.depth)) {
-            // Its return comes next.
+            // The exit is the next record.
             self.reading.pending = Some(Pending {
                 times: Some(times),
                 ..pending
@@ -277,7 +278,7 @@ impl Page<'_, '_> {
         }
         self.ago_ns = entry.late_ns;
         self.prologue(Some((entry.call.func, true)));
-        // Before it may be gone.
+        // Read these first: the search for the next record may consume this one.
         let (header, time) = (self.line.header(), self.line.time());
         let mut times = None;
         let next = self.line.next(&entry.call, |record| {
@@ -289,7 +290,7 @@ impl Page<'_, '_> {
         match next.ret {
             Some(ret) => {
                 self.leaf(entry, &ret, times.as_ref());
-                // Gone past only when it is printed, and by a pipe afterwards.
+                // Skip the exit only if the line was complete. A pipe skips a record by itself.
                 if (!next.taken || next.in_pack) && self.seq().is_whole() {
                     self.line.skip_next();
                 }
@@ -311,13 +312,13 @@ impl Page<'_, '_> {
             });
         }
         match next.ret {
-            // The return is what is taken next.
+            // The kernel consumes the exit, which is now the first record.
             Some(_) if !next.in_pack => Printed::Done,
             _ => Printed::Kept,
         }
     }
 
-    /// A call with its return, where the return follows at once.
+    /// Prints an entry and its exit as one line, if the exit is the next record.
     fn leaf(&mut self, entry: &Entry, ret: &GraphReturn, times: Option<&Times>) {
         self.reading.depth = entry.call.depth.wrapping_sub(1);
         self.reading.set_open(&entry.call, false);
@@ -331,7 +332,7 @@ impl Page<'_, '_> {
         self.irq(ret.call.func, false);
     }
 
-    /// The beginning of a call that calls others.
+    /// Prints the entry of a call that calls other functions.
     fn nested(&mut self, entry: &Entry) {
         self.reading.depth = entry.call.depth;
         self.reading.set_open(&entry.call, true);
@@ -350,7 +351,7 @@ impl Page<'_, '_> {
 
     fn ret(&mut self, ret: &GraphReturn) -> Printed {
         let times = match &self.reading.times {
-            // A call of an interrupt came between these times and the return that they are of.
+            // There is a call of an interrupt between these times and the exit that they belong to.
             Some(times) if ret.call.depth > times.depth => None,
             _ => self.reading.times.take(),
         };
@@ -377,7 +378,7 @@ impl Page<'_, '_> {
         Printed::Done
     }
 
-    /// A record of another kind, where it belongs between the calls.
+    /// Prints a record of another type as a comment between the calls.
     fn comment(&mut self) -> Printed {
         self.prologue(None);
         self.no_duration();
@@ -401,7 +402,7 @@ impl Page<'_, '_> {
         }
     }
 
-    /// What is told of a call behind it.
+    /// Prints the comment behind a call.
     fn remarks(
         &mut self,
         ret: &GraphReturn,
@@ -436,8 +437,8 @@ impl Page<'_, '_> {
         seq.text(" */");
     }
 
-    /// What stands before the columns: the task, if it is another, and an interrupt's beginning; and
-    /// the first columns.
+    /// Prints what precedes the function: a line for a change of the task, a line for the start of
+    /// an interrupt, and the first columns.
     fn prologue(&mut self, call: Option<(usize, bool)>) {
         self.task();
         if let Some((func, begins)) = call {
@@ -446,7 +447,7 @@ impl Page<'_, '_> {
         self.columns();
     }
 
-    /// Says that the lines of this CPU are about another task from here on.
+    /// Prints a line that shows the change of the task, if this CPU has switched to another task.
     fn task(&mut self) {
         let pid = self.header().pid();
         let before = self.reading.pid.replace(pid);
@@ -473,9 +474,9 @@ impl Page<'_, '_> {
     }
 
     fn proc(&mut self, pid: i32) {
-        /// How much of a name is shown.
+        /// The maximum number of bytes of a name that are shown.
         const NAME: usize = 7;
-        /// How wide name and id are together.
+        /// The width of the name and the id together.
         const WIDTH: usize = 14;
         let comm = seq::comm_of(pid).escaped();
         let name = comm.prefix(NAME);
@@ -489,7 +490,7 @@ impl Page<'_, '_> {
         seq.spaces(spaces - spaces / 2);
     }
 
-    /// The columns before the duration.
+    /// Prints the columns before the duration.
     fn columns(&mut self) {
         if !self.line.has_context() {
             return;
@@ -525,7 +526,7 @@ impl Page<'_, '_> {
         }
     }
 
-    /// A line of its own where an interrupt begins or ends.
+    /// Prints a line for the start or the end of an interrupt.
     fn irq(&mut self, func: usize, begins: bool) {
         if !is_irq_entry(func) {
             return;
@@ -574,7 +575,7 @@ impl Page<'_, '_> {
     }
 }
 
-/// Where a call returns to, if that was recorded.
+/// Returns the return address of a call, if it was recorded.
 fn return_address(entry: &Entry) -> Option<usize> {
     match entry.nr_words {
         1 => entry.words.first().copied(),
@@ -583,8 +584,8 @@ fn return_address(entry: &Entry) -> Option<usize> {
     }
 }
 
-/// A value as the error number that it may be: one of 32 bits too, from a function that returns an
-/// `int`.
+/// Returns the error number that a value represents, if it is one: in 64 bits, or in 32 bits for a
+/// function that returns an `int`.
 fn as_error(value: usize) -> Option<i64> {
     const MAX_ERRNO: i64 = 4095;
     let is_int = value >> 32 == 0;
@@ -604,7 +605,7 @@ fn name_of(value: u64, names: Names) -> &'static str {
     name.and_then(|(_, name)| name.to_str().ok()).unwrap_or("?")
 }
 
-/// Where the time of a call went, in us.
+/// Prints the run, wait and block times of a call in us.
 fn write_times(seq: &mut Seq<'_>, times: &Times) {
     if times.run_ns | times.wait_ns | times.block_ns == 0 {
         let _ = write!(seq, " not known switches={}", times.switches);

@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-/// The tracer.
+/// The tracer; its callbacks forward to [`STATE`] and to [`show`].
 pub(crate) struct Ferrotrace;
 
 bind_tracer!(Ferrotrace);

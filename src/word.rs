@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Numbers that are read while they change.
+//! A 64-bit value that other contexts read while it changes.
 
 use kernel::sync::atomic::{
     Atomic,
@@ -9,7 +9,7 @@ use kernel::sync::atomic::{
 
 use crate::ktrace::once::Once;
 
-/// A number.
+/// A `u64` that is read and written as a whole, without ordering (relaxed).
 pub(crate) struct Word(Atomic<u64>);
 
 impl Default for Word {
@@ -19,35 +19,36 @@ impl Default for Word {
 }
 
 impl Word {
-    /// A number to begin with.
+    /// Creates a cell with `value`.
     pub(crate) fn new(value: u64) -> Self {
         Self(Atomic::new(value))
     }
 
-    /// What it is.
+    /// Returns the current value.
     #[inline]
     pub(crate) fn get(&self) -> u64 {
         self.0.read_once()
     }
 
-    /// Where it lies.
+    /// Returns the underlying atomic.
     pub(crate) fn as_atomic(&self) -> &Atomic<u64> {
         &self.0
     }
 
-    /// Another one.
+    /// Stores `value`.
     #[inline]
     pub(crate) fn set(&self, value: u64) {
         self.0.write_once(value);
     }
 
-    /// So much more.
+    /// Adds `value` atomically.
     #[inline]
     pub(crate) fn add(&self, value: u64) {
         self.0.add(value, Relaxed);
     }
 
-    /// The same where nobody else adds at the same time, an interrupt neither.
+    /// Adds `value` without an atomic read-modify-write. There must be no concurrent writer,
+    /// including interrupts on this CPU.
     #[inline]
     pub(crate) fn add_alone(&self, value: u64) {
         self.set(self.get().wrapping_add(value));

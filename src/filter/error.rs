@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What can be wrong with the text written to a control file.
+//! The errors that input to a control file, or to an option, can have.
 
 use core::ffi::CStr;
 
@@ -15,47 +15,47 @@ use super::{
     tokens::MAX_TOKEN, //
 };
 
-/// One kind of bad input.
+/// One kind of invalid input.
 ///
-/// The discriminant is the index into [`Fault::MESSAGES`], which is the form that
-/// `tracing_log_err()` in `kernel/trace/trace.c` wants.
+/// The discriminant is the index into [`Fault::MESSAGES`], which is what `tracing_log_err()` in
+/// `kernel/trace/trace.c` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Fault {
     /// A word in a list of ids is not a decimal number.
     NotANumber = 0,
-    /// A number that no task can have as its id.
+    /// A number that is not a valid task id.
     OutOfRange,
-    /// A pattern that is longer than what any task's name can match.
+    /// A pattern that is too long to match any task's name.
     NameTooLong,
     /// An empty pattern.
     Empty,
-    /// A `[` without its `]`.
+    /// A `[` without a closing `]`.
     UnterminatedClass,
     /// A `\` with nothing after it.
     TrailingBackslash,
     /// A control character in a pattern.
     ControlCharacter,
-    /// A NUL byte: the input is no text.
+    /// A NUL byte in the input.
     Nul,
     /// More entries than the list can hold.
     TooMany,
-    /// A switch was given something other than 0 or 1.
+    /// A boolean file was given a value other than 0 or 1.
     NotASwitch,
-    /// No memory to build the new list.
+    /// Out of memory while the new list is built.
     NoMemory,
-    /// A depth is not a decimal number that can be one.
+    /// A depth is not a decimal number of 32 bits.
     NotADepth,
-    /// A threshold is not a number, or not of a part of a call's time.
+    /// A threshold is not a decimal number, or not preceded by the name of a part of a call's time.
     NotAThreshold,
-    /// Calls cannot be packed in a buffer that outlives the kernel.
+    /// Packed records were requested for a persistent ring buffer.
     NotPacked,
-    /// The kernel does not do what packs rely on.
+    /// Packed records were requested, but this kernel does not support them.
     NoPacks,
 }
 
 impl Fault {
-    /// What to tell the user, by discriminant.
+    /// Messages for the user, indexed by discriminant.
     pub(crate) const MESSAGES: [&'static CStr; 15] = [
         c"Not a decimal number",
         c"PID out of range",
@@ -74,12 +74,12 @@ impl Fault {
         c"Compact records are not supported with this kernel",
     ];
 
-    /// The index of this fault in [`Fault::MESSAGES`].
+    /// Returns the index of this fault in [`Fault::MESSAGES`].
     pub(crate) const fn index(self) -> u8 {
         self as u8
     }
 
-    /// What to tell the user.
+    /// Returns the message for the user.
     #[cfg(test)]
     pub(crate) fn message(self) -> &'static CStr {
         Self::MESSAGES
@@ -88,11 +88,11 @@ impl Fault {
             .unwrap_or(c"Invalid input")
     }
 
-    /// What the `write()` returns.
+    /// Returns the error that the `write()` fails with.
     pub(crate) fn errno(self) -> Error {
         match self {
             Fault::OutOfRange => ERANGE,
-            // The kernel crate has no name for this one.
+            // The kernel crate does not define `ENAMETOOLONG`.
             Fault::NameTooLong => Error::from_errno(-(bindings::ENAMETOOLONG as c_int)),
             Fault::TooMany => ENOSPC,
             Fault::NoMemory => ENOMEM,
@@ -131,7 +131,7 @@ impl From<IdError> for Fault {
     }
 }
 
-/// Bad input: what is wrong, with which word, and where.
+/// Invalid input: the fault, the word and its offset.
 ///
 /// # Invariants
 ///
@@ -145,15 +145,15 @@ pub(crate) struct InputError {
 }
 
 impl InputError {
-    /// Records that `fault` was found with `token`, which began `offset` bytes into the input.
+    /// Creates an error for `token`, which begins `offset` bytes into the input.
     ///
-    /// Of a token longer than [`MAX_TOKEN`] the beginning is kept.
+    /// A token longer than [`MAX_TOKEN`] is truncated.
     pub(crate) fn new(fault: Fault, token: &[u8], offset: usize) -> Self {
         let mut copy = [0; MAX_TOKEN];
         for (to, from) in copy.iter_mut().zip(token) {
             *to = *from;
         }
-        // INVARIANT: The length is at most that of `copy`.
+        // INVARIANT: `min()` limits the length to that of `copy`, which is `MAX_TOKEN`.
         Self {
             fault,
             offset,
@@ -162,23 +162,23 @@ impl InputError {
         }
     }
 
-    /// What was wrong.
+    /// Returns the kind of error.
     pub(crate) fn fault(&self) -> Fault {
         self.fault
     }
 
-    /// The word that was refused, or as much of it as had been read; empty if it was not about one
-    /// word.
+    /// Returns the rejected word, or the part of it that had been read. It is empty if the error is
+    /// not about one word.
     pub(crate) fn token(&self) -> &[u8] {
         self.token.get(..self.len).unwrap_or_default()
     }
 
-    /// Where that word begins, in bytes from the start of the input.
+    /// Returns the offset of the rejected word, in bytes from the start of the input.
     pub(crate) fn offset(&self) -> usize {
         self.offset
     }
 
-    /// What the `write()` returns.
+    /// Returns the error that the `write()` fails with.
     pub(crate) fn errno(&self) -> Error {
         self.fault.errno()
     }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Patterns over a task's name.
+//! Patterns that match a task's name.
 //!
-//! They are what `glob_match()` in `lib/glob.c` takes: `*` stands for any bytes, `?` for one,
-//! `[a-z]` for one of a class, `[!a-z]` for one that is not, and `\` takes away the special meaning
-//! of the byte after it. In a class a `]` that comes first, a `-` that comes first or last, and
-//! every `\` stand for themselves; a range that runs backwards is empty. A pattern has to match the
-//! whole name. Where `glob_match()` lets a mistake pass as a literal, [`Glob::new`] refuses it.
+//! The syntax is that of `glob_match()` in `lib/glob.c`: `*` matches any number of bytes, `?`
+//! matches one byte, `[a-z]` matches one byte of a class, `[!a-z]` one byte that is not in the
+//! class, and `\` makes the next byte literal. In a class, a `]` in first position, a `-` in first
+//! or last position, and every `\` are literal; a range whose start is greater than its end is
+//! empty. A pattern must match the whole name. [`Glob::new`] rejects malformed patterns, which
+//! `glob_match()` would treat as literals.
 
-/// The most bytes a task's name has: `TASK_COMM_LEN` less the NUL.
+/// Maximum length of a task's name in bytes: `TASK_COMM_LEN` without the NUL.
 pub(crate) const MAX_COMM: usize = 15;
 
-/// The most bytes a pattern may have.
+/// Maximum length of a pattern in bytes.
 pub(crate) const MAX_PATTERN: usize = 64;
 
-/// The bytes that do not stand for themselves at the beginning of a pattern.
+/// The bytes with a special meaning outside of a class.
 const SPECIAL: [u8; 4] = *b"*?[\\";
 
 /// Returns the name in a task's `comm`, which ends at the first NUL or after [`MAX_COMM`] bytes.
@@ -24,27 +25,29 @@ pub(crate) fn name_of(comm: &[u8]) -> &[u8] {
     end.and_then(|end| name.get(..end)).unwrap_or(name)
 }
 
-/// Why a pattern was refused.
+/// The reason why a pattern is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GlobError {
-    /// There is nothing in it.
+    /// The pattern is empty.
     Empty,
-    /// It has more than [`MAX_PATTERN`] bytes, or asks for more than [`MAX_COMM`] bytes of name.
+    /// The pattern has more than [`MAX_PATTERN`] bytes, or needs a name of more than [`MAX_COMM`]
+    /// bytes.
     TooLong,
-    /// A `[` without its `]`.
+    /// A `[` without a closing `]`.
     UnterminatedClass,
     /// A `\` with nothing after it.
     TrailingBackslash,
-    /// A control character, NUL among them.
+    /// A control character, including NUL.
     ControlCharacter,
 }
 
-/// A pattern that some task's name could match.
+/// A pattern that can match some task's name.
 ///
 /// # Invariants
 ///
-/// - `len` is at most [`MAX_PATTERN`], and the bytes past it are zero.
-/// - Every `[` that opens a class has its `]`, and every `\` outside of a class a byte after it.
+/// - `len` is at most [`MAX_PATTERN`], and the bytes after it are zero.
+/// - Every `[` that opens a class has a closing `]`, and every `\` outside of a class is followed
+///   by a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Glob {
     text: [u8; MAX_PATTERN],
@@ -52,10 +55,10 @@ pub(crate) struct Glob {
 }
 
 impl Glob {
-    /// Checks a pattern and takes a copy of it.
+    /// Checks a pattern and copies it.
     ///
-    /// A `#` in front is kept as `\#`, which means the same: so the text can be written back to
-    /// a control file, where `#` begins a comment.
+    /// A `#` in front is stored as `\#`, which has the same meaning. So the text can be written
+    /// back to a control file, where `#` begins a comment.
     pub(crate) fn new(pattern: &[u8]) -> Result<Self, GlobError> {
         let escape: &[u8] = if pattern.first() == Some(&b'#') {
             b"\\"
@@ -73,7 +76,7 @@ impl Glob {
             return Err(GlobError::ControlCharacter);
         }
 
-        // Every part but `*` takes exactly one byte of the name.
+        // Every part except `*` matches exactly one byte of the name.
         let mut needed: usize = 0;
         let mut rest = pattern;
         while let Some((part, after)) = next_part(rest)? {
@@ -90,41 +93,44 @@ impl Glob {
         for (to, from) in text.iter_mut().zip(escape.iter().chain(pattern)) {
             *to = *from;
         }
-        // INVARIANT: The length was checked above, and the loop saw every part of the pattern.
+        // INVARIANT: The length was checked above, and the loop has parsed the whole pattern. An
+        // added escape is followed by the `#`.
         Ok(Self { text, len })
     }
 
-    /// The pattern's text.
+    /// Returns the text of the pattern.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         self.text.get(..self.len).unwrap_or_default()
     }
 
-    /// Whether the pattern matches the whole of `comm`, which ends at the first NUL or after
-    /// [`MAX_COMM`] bytes, as a name in the kernel does.
+    /// Returns whether the pattern matches the whole of `comm`, which ends at the first NUL or
+    /// after [`MAX_COMM`] bytes, as a name in the kernel does.
     ///
     /// May be called from any context. The time is bounded: each byte of the name is tried at most
-    /// once as the place where the latest `*` ends, against at most [`MAX_PATTERN`] bytes.
+    /// once as the end of the match of the latest `*`, against at most [`MAX_PATTERN`] bytes.
     #[cfg(test)]
     pub(crate) fn matches(&self, comm: &[u8]) -> bool {
         self.matches_name(name_of(comm))
     }
 
-    /// The same for what [`name_of`] has returned.
+    /// Returns whether the pattern matches the whole of `name`, which is a result of [`name_of`].
+    /// May be called from any context.
     pub(crate) fn matches_name(&self, mut name: &[u8]) -> bool {
         let mut pattern = self.as_bytes();
-        // Most patterns begin with a byte that the name does not begin with.
+        // Most patterns differ from the name in the first byte.
         if let Some(first) = pattern.first() {
             if !SPECIAL.contains(first) && name.first() != Some(first) {
                 return false;
             }
         }
 
-        // What follows the latest `*`, and what of the name it is to be tried on next. An earlier
-        // `*` never has to be tried again: its shortest match leaves the most for the later ones.
+        // The pattern after the latest `*`, and the rest of the name where it was tried last. An
+        // earlier `*` never needs a retry: its shortest match leaves the most bytes for the later
+        // ones.
         let mut retry: Option<(&[u8], &[u8])> = None;
 
         loop {
-            // INVARIANT: A `Glob` was parsed whole once, so this can't fail.
+            // INVARIANT: The pattern is well-formed, so this cannot fail.
             let Ok(part) = next_part(pattern) else {
                 return false;
             };
@@ -145,9 +151,9 @@ impl Glob {
                     }
                 }
                 (None, None) => return true,
-                // The name is too short, and starting later only makes it shorter.
+                // The name is too short, and a later start only makes it shorter.
                 (Some(_), None) => return false,
-                // The name is too long: let the latest `*` take more of it.
+                // The name is too long: the latest `*` has to match more of it.
                 (None, Some(_)) => (),
             }
 
@@ -164,20 +170,21 @@ impl Glob {
     }
 }
 
-/// A piece of a pattern.
+/// A part of a pattern.
 enum Part<'a> {
-    /// `*`: any number of bytes.
+    /// `*`: matches any number of bytes.
     Any,
-    /// `?`: one byte.
+    /// `?`: matches one byte.
     One,
-    /// One certain byte.
+    /// Matches this byte.
     Byte(u8),
-    /// One byte of a class, or with `inverted` one that is not in it. The spans have no brackets.
+    /// Matches one byte of a class or, if `inverted`, one byte that is not in it. `spans` is the
+    /// text between the brackets, without the `!`.
     Class { inverted: bool, spans: &'a [u8] },
 }
 
 impl Part<'_> {
-    /// Whether the part matches this one byte.
+    /// Returns whether the part matches this one byte.
     fn takes(&self, byte: u8) -> bool {
         match self {
             Part::Any => false,
@@ -188,7 +195,7 @@ impl Part<'_> {
     }
 }
 
-/// Takes the first part off a pattern. `None` at its end.
+/// Splits the first part off a pattern. Returns `None` at the end of the pattern.
 fn next_part(pattern: &[u8]) -> Result<Option<(Part<'_>, &[u8])>, GlobError> {
     let Some((first, rest)) = pattern.split_first() else {
         return Ok(None);
@@ -214,19 +221,19 @@ fn next_part(pattern: &[u8]) -> Result<Option<(Part<'_>, &[u8])>, GlobError> {
     }
 }
 
-/// Takes the first span, a byte or a range, off the inside of a class.
+/// Splits the first span, a byte or a range, off the inside of a class.
 fn next_span(class: &[u8]) -> Option<(u8, u8, &[u8])> {
     match class {
-        // A `-` right before the closing bracket is no range.
+        // A `-` directly before the closing bracket is literal.
         [low, b'-', high, rest @ ..] if *high != b']' => Some((*low, *high, rest)),
         [byte, rest @ ..] => Some((*byte, *byte, rest)),
         [] => None,
     }
 }
 
-/// The number of bytes up to the `]` that closes a class; `None` if it is not closed.
+/// Returns the number of bytes before the `]` that closes a class; `None` if it is not closed.
 fn class_len(class: &[u8]) -> Option<usize> {
-    // The first span is read before the end is looked for, so a `]` can be in it.
+    // The first span is read before the search for the end, so a `]` in first position is literal.
     let mut rest = class;
     loop {
         let (_, _, after) = next_span(rest)?;
@@ -237,7 +244,7 @@ fn class_len(class: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether a byte is in one of the spans.
+/// Returns whether a byte is in one of the spans.
 fn in_class(spans: &[u8], byte: u8) -> bool {
     let mut rest = spans;
     while let Some((low, high, after)) = next_span(rest) {

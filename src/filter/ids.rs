@@ -6,25 +6,25 @@ use core::cmp::Ordering;
 
 use kernel::prelude::*;
 
-/// The most ids a set can hold.
+/// Maximum number of ids in a set.
 pub(crate) const MAX_IDS: usize = 16384;
 
 /// The largest id: `PID_MAX_LIMIT` of a 64-bit kernel (`include/linux/threads.h`).
 pub(crate) const MAX_ID: i32 = 4 * 1024 * 1024;
 
-/// Why a word is not an id.
+/// The reason why a word is not an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdError {
-    /// It is not a decimal number.
+    /// The word is not a decimal number.
     NotANumber,
-    /// It is a number, but below 0 or above [`MAX_ID`].
+    /// The number is below 0 or above [`MAX_ID`].
     OutOfRange,
 }
 
-/// Reads an id.
+/// Parses an id.
 ///
-/// Decimal digits only, as many as one likes: no sign, no `0x`, and a leading 0 does not make it
-/// octal. 0 stands for the idle tasks.
+/// Only decimal digits are accepted, any number of them: no sign, no `0x`; a leading 0 does not
+/// mean octal. The id 0 represents the idle tasks.
 pub(crate) fn parse_id(word: &[u8]) -> Result<i32, IdError> {
     let (negative, digits) = match word.split_first() {
         Some((b'-', digits)) => (true, digits),
@@ -57,14 +57,14 @@ pub(crate) struct IdSet {
 }
 
 impl IdSet {
-    /// Whether the id is in the set. May be called from any context.
+    /// Returns whether the id is in the set. May be called from any context.
     pub(crate) fn contains(&self, id: i32) -> bool {
         self.find(id).is_ok()
     }
 
-    /// Where the id is, or where it would have to go in.
+    /// Returns the index of the id, or as an error the index at which to insert it.
     ///
-    /// As `slice::binary_search()`, which with overflow checks has a panic path.
+    /// `slice::binary_search()` is not used because it has a panic path if overflow checks are on.
     fn find(&self, id: i32) -> Result<usize, usize> {
         let mut low = 0;
         let mut high = self.ids.len();
@@ -79,7 +79,7 @@ impl IdSet {
         Err(low)
     }
 
-    /// The ids, in ascending order.
+    /// Returns the ids, in ascending order.
     pub(crate) fn as_slice(&self) -> &[i32] {
         &self.ids
     }
@@ -89,24 +89,24 @@ impl IdSet {
         self.ids.iter().copied()
     }
 
-    /// The number of ids.
+    /// Returns the number of ids.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the set is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// Puts one id in; nothing changes if it is there already. May sleep.
+    /// Inserts an id; does nothing if it is already in the set. May sleep.
     ///
     /// # Errors
     ///
     /// [`ENOSPC`] if the set is full, [`ENOMEM`].
     pub(crate) fn insert(&mut self, id: i32) -> Result {
-        // What is written is mostly in order, and then goes to the end.
+        // The input is usually sorted, so that most ids are appended.
         let place = match self.ids.last() {
             Some(last) if *last < id => self.ids.len(),
             _ => match self.find(id) {
@@ -118,17 +118,18 @@ impl IdSet {
             return Err(ENOSPC);
         }
         self.ids.reserve(1, GFP_KERNEL)?;
-        // INVARIANT: The id was not found, and `place` is where it belongs.
+        // INVARIANT: The id was not found, `place` keeps the order, and the number of ids was
+        // checked.
         self.ids
             .insert_within_capacity(place, id)
             .map_err(|_| ENOMEM)
     }
 
-    /// Makes the set of all that are in this one or in `more`, which need not be sorted. May sleep.
+    /// Returns the union of this set and `more`, which need not be sorted. May sleep.
     ///
     /// # Errors
     ///
-    /// [`ENOSPC`] if that is more than [`MAX_IDS`], [`ENOMEM`].
+    /// [`ENOSPC`] if the union, or `more` alone, has more than [`MAX_IDS`] ids, [`ENOMEM`].
     pub(crate) fn merge(&self, more: &[i32]) -> Result<Self> {
         let mut sorted = Self::default();
         for id in more {
@@ -147,16 +148,17 @@ impl IdSet {
             let Some(id) = id else {
                 return Ok(merged);
             };
-            // Both are ascending, so this always goes to the end or is there already.
+            // Both inputs are ascending, so the id is either appended or a duplicate of the last
+            // one.
             merged.insert(id)?;
         }
     }
 
-    /// Makes a copy. May sleep.
+    /// Returns a copy. May sleep.
     pub(crate) fn try_clone(&self) -> Result<Self> {
         let mut ids = KVec::with_capacity(self.ids.len(), GFP_KERNEL)?;
         ids.extend_from_slice(&self.ids, GFP_KERNEL)?;
-        // INVARIANT: The copy has the entries of a set.
+        // INVARIANT: The copy has the same entries, in the same order, as `self`.
         Ok(Self { ids })
     }
 }

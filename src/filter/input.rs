@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! From the text written to a control file to the filter that results.
+//! Parses the text written to a control file and creates the resulting filter.
 
 use super::{
     error::{
@@ -23,7 +23,7 @@ use super::{
     },
 };
 
-/// A list of a [`Filter`], as one control file shows it.
+/// A list of a [`Filter`], which has a control file of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListName {
     /// `set_pid`
@@ -41,7 +41,7 @@ pub(crate) enum ListName {
 }
 
 impl ListName {
-    /// What does not count any more when this list is replaced.
+    /// Returns the inherited selections that become invalid when this list is replaced.
     pub(crate) fn forgotten_with(self) -> Forget {
         let excludes = matches!(
             self,
@@ -63,7 +63,7 @@ pub(crate) enum ListRef<'a> {
 }
 
 impl Filter {
-    /// The list of that name.
+    /// Returns the list with that name.
     pub(crate) fn list(&self, name: ListName) -> ListRef<'_> {
         match name {
             ListName::Pid => ListRef::Ids(&self.pid),
@@ -76,16 +76,17 @@ impl Filter {
     }
 }
 
-/// The entries of an input, of either kind.
+/// The entries of an input: ids or patterns.
 enum Entries {
     Ids(Pending<IdSet>),
     Globs(Pending<GlobSet>),
 }
 
-/// The text for one list, while it is being written.
+/// The text that is written for one list.
 ///
-/// It can come in pieces of any size. Nothing is in force until [`Input::take`] has made the new
-/// filter, and after the first error nothing ever will be: every later call gives that error again.
+/// It may be passed in pieces of any size. Nothing takes effect until [`Input::take`] has created
+/// the new filter. After an error the whole input is rejected: every later call returns the same
+/// error.
 pub(crate) struct Input {
     name: ListName,
     splitter: Splitter,
@@ -94,7 +95,7 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// An input for the list of that name, nothing written yet.
+    /// Creates an empty input for the list with that name.
     pub(crate) fn new(name: ListName) -> Self {
         let entries = match name {
             ListName::Pid | ListName::NotracePid | ListName::Tgid | ListName::NotraceTgid => {
@@ -110,8 +111,8 @@ impl Input {
         }
     }
 
-    /// Takes the next piece of text. A word at its very end is looked at later: there may be more
-    /// of it to come. May sleep.
+    /// Processes the next piece of text. A word at the end of the piece stays unfinished, because
+    /// the next piece may continue it. May sleep.
     pub(crate) fn write(&mut self, text: &[u8]) -> Result<(), InputError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -123,8 +124,8 @@ impl Input {
         self.remember(result)
     }
 
-    /// Ends the text, so that a word at its end counts. More may be written afterwards, and is then
-    /// a text of its own for the same list. May sleep.
+    /// Ends the text, which completes a word at its end. Text that is written afterwards is parsed
+    /// as a new text for the same list. May sleep.
     pub(crate) fn finish(&mut self) -> Result<(), InputError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -136,12 +137,13 @@ impl Input {
         self.remember(result)
     }
 
-    /// Refuses this input as too much, whatever was written and will be.
+    /// Rejects this input as too large, including text that is written later.
     pub(crate) fn refuse_size(&mut self) -> InputError {
         self.refuse(Fault::TooMany)
     }
 
-    /// The same where what was written cannot be looked at, or what was taken not be put into force.
+    /// Rejects this input, including text that is written later, because the text could not be
+    /// copied from user space or its entries could not take effect.
     pub(crate) fn give_up(&mut self) {
         self.refuse(Fault::NoMemory);
     }
@@ -152,12 +154,12 @@ impl Input {
         error
     }
 
-    /// Whether an error was met, so that nothing of this input will ever be in force.
+    /// Returns whether the input was rejected.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.is_some()
     }
 
-    /// Whether there are entries that [`Input::take`] has not taken.
+    /// Returns whether there are entries that [`Input::take`] has not yet taken.
     pub(crate) fn has_entries(&self) -> bool {
         match &self.entries {
             Entries::Ids(entries) => !entries.is_empty(),
@@ -165,14 +167,14 @@ impl Input {
         }
     }
 
-    /// Whether a word has begun that may go on in the next piece.
+    /// Returns whether there is an unfinished word, which the next piece may continue.
     pub(crate) fn has_half_word(&self) -> bool {
         !self.splitter.pending().is_empty()
     }
 
-    /// Takes the entries that were written so far, a word at the very end excepted, and makes the
-    /// filter that results from them: `current`, with this list replaced or, without `replace`,
-    /// added to. What is written afterwards makes new entries. May sleep.
+    /// Takes the complete entries written so far, and returns the filter that results from them:
+    /// `current` with this list replaced or, without `replace`, extended. An unfinished word at the
+    /// end is left; text that is written later creates new entries. May sleep.
     pub(crate) fn take(&mut self, replace: bool, current: &Filter) -> Result<Filter, InputError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -208,7 +210,7 @@ impl Input {
     }
 }
 
-/// Puts what `make` makes of a list in its place.
+/// Replaces a list by the result of `make`, which is called with the old list.
 fn replace_by<L>(
     list: &mut L,
     make: impl FnOnce(&L) -> Result<L, InputError>,
@@ -217,18 +219,18 @@ fn replace_by<L>(
     Ok(())
 }
 
-/// What was written to a file that has one value. Lines that begin with `#` are comments.
+/// The text written to a file that has one value. Lines that begin with `#` are comments.
 pub(crate) enum Written<'a> {
-    /// Nothing but white space.
+    /// The text is empty or white space.
     Nothing,
-    /// Nothing but comments, and maybe white space.
+    /// The text has only comments and perhaps white space.
     Comments,
-    /// The line that is neither, without the white space around it; all the text if there are several.
+    /// The only line with a value, trimmed; the whole text, trimmed, if several lines have a value.
     Value(&'a [u8]),
 }
 
 impl<'a> Written<'a> {
-    /// What `text` is.
+    /// Classifies `text`.
     pub(crate) fn new(text: &'a [u8]) -> Self {
         let text = text.trim_ascii();
         if text.is_empty() {
@@ -244,7 +246,7 @@ impl<'a> Written<'a> {
     }
 }
 
-/// Reads a switch: `0` or `1`. `None` if there are only comments.
+/// Parses a boolean value: `0` or `1`. Returns `None` if there are only comments.
 pub(crate) fn parse_switch(text: &[u8]) -> Result<Option<bool>, InputError> {
     match Written::new(text) {
         Written::Comments => Ok(None),
@@ -269,7 +271,7 @@ fn finish<L: List>(splitter: &mut Splitter, entries: &mut Pending<L>) -> Result<
     result.map_err(|error| input_error::<L>(error, splitter))
 }
 
-/// What the splitter's error means for a list.
+/// Converts the splitter's error to an error of a list.
 fn input_error<L: List>(error: SplitError<InputError>, splitter: &Splitter) -> InputError {
     match error {
         SplitError::TokenTooLong(offset) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What one control file holds, and how it is changed: all or nothing.
+//! The list that one control file contains. Changes to it take effect completely or not at all.
 
 use kernel::prelude::*;
 
@@ -19,27 +19,27 @@ use super::{
     },
 };
 
-/// The most patterns a list can hold.
+/// Maximum number of patterns in a list.
 pub(crate) const MAX_GLOBS: usize = 256;
 
-/// Patterns over a task's name, each once, in the order in which they were written.
+/// Distinct patterns for task names, in the order in which they were written.
 ///
 /// # Invariants
 ///
-/// No two are the same text, and there are at most [`MAX_GLOBS`].
+/// No two patterns have the same text, and there are at most [`MAX_GLOBS`].
 #[derive(Default)]
 pub(crate) struct GlobSet {
     globs: KVec<Glob>,
 }
 
 impl GlobSet {
-    /// Whether any of the patterns matches the name. May be called from any context.
+    /// Returns whether any of the patterns matches the name. May be called from any context.
     pub(crate) fn matches(&self, comm: &[u8]) -> bool {
         let name = name_of(comm);
         self.globs.iter().any(|glob| glob.matches_name(name))
     }
 
-    /// The patterns, in the order in which they were written.
+    /// Returns the patterns, in the order in which they were written.
     pub(crate) fn as_slice(&self) -> &[Glob] {
         &self.globs
     }
@@ -49,18 +49,18 @@ impl GlobSet {
         self.globs.iter()
     }
 
-    /// The number of patterns.
+    /// Returns the number of patterns.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.globs.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no patterns.
     pub(crate) fn is_empty(&self) -> bool {
         self.globs.is_empty()
     }
 
-    /// Puts one pattern in; nothing changes if it is there already. May sleep.
+    /// Appends a pattern; does nothing if it is already in the set. May sleep.
     ///
     /// # Errors
     ///
@@ -72,16 +72,16 @@ impl GlobSet {
         if self.globs.len() >= MAX_GLOBS {
             return Err(ENOSPC);
         }
-        // INVARIANT: It is not there, and there is room for one more.
+        // INVARIANT: The pattern is not in the set, and there are fewer than `MAX_GLOBS`.
         self.globs.push(glob, GFP_KERNEL)?;
         Ok(())
     }
 
-    /// Makes the set of all that are in this one or in `more`. May sleep.
+    /// Returns the union of this set and `more`. May sleep.
     ///
     /// # Errors
     ///
-    /// [`ENOSPC`] if that is more than [`MAX_GLOBS`], [`ENOMEM`].
+    /// [`ENOSPC`] if the union has more than [`MAX_GLOBS`] patterns, [`ENOMEM`].
     pub(crate) fn merge(&self, more: &[Glob]) -> Result<Self> {
         let mut merged = self.try_clone()?;
         for glob in more {
@@ -90,32 +90,33 @@ impl GlobSet {
         Ok(merged)
     }
 
-    /// Makes a copy. May sleep.
+    /// Returns a copy. May sleep.
     pub(crate) fn try_clone(&self) -> Result<Self> {
         let mut globs = KVec::with_capacity(self.globs.len(), GFP_KERNEL)?;
         globs.extend_from_slice(&self.globs, GFP_KERNEL)?;
-        // INVARIANT: The copy has the entries of a set.
+        // INVARIANT: The copy has the same entries, in the same order, as `self`.
         Ok(Self { globs })
     }
 }
 
-/// What is common to the lists: they are filled word by word and can be added up.
+/// The operations that both kinds of list have: inserting a word and building a union.
 pub(crate) trait List: Default {
-    /// What is wrong with a word that is longer than any entry could be.
+    /// The fault of a word that is longer than any entry can be.
     const WORD_TOO_LONG: Fault;
 
-    /// Whether there are no entries.
+    /// Returns whether there are no entries.
     fn has_none(&self) -> bool;
 
-    /// Puts in the entry that a word stands for. May sleep.
+    /// Parses a word and inserts the entry. May sleep.
     fn insert_word(&mut self, word: &[u8]) -> Result<(), Fault>;
 
-    /// Makes the list of all that are in this one or in `more`. May sleep.
+    /// Returns the union of this list and `more`. May sleep.
     fn union(&self, more: &Self) -> Result<Self>;
 }
 
 impl List for IdSet {
-    // Leading zeros apart, it was out of range long before; but the rest of it was not looked at.
+    // Without leading zeros, such a number would be out of range. But the rest of the word was not
+    // read, so it need not be a number at all.
     const WORD_TOO_LONG: Fault = Fault::NotANumber;
 
     fn has_none(&self) -> bool {
@@ -147,7 +148,7 @@ impl List for GlobSet {
     }
 }
 
-/// What went wrong when a list refused to grow.
+/// Converts the error of an insertion or a union to a fault.
 fn fault_of(error: Error) -> Fault {
     if error == ENOSPC {
         Fault::TooMany
@@ -156,30 +157,30 @@ fn fault_of(error: Error) -> Fault {
     }
 }
 
-/// The entries of one input, before they come into force.
+/// The entries of one input, before they take effect.
 ///
-/// Whatever is wrong with the input shows up before the list in force is touched, and that list
-/// is never changed in place: [`Pending::commit`] makes a new one.
+/// The whole input is checked before the current list is touched. That list is never changed in
+/// place: [`Pending::commit`] creates a new one.
 #[derive(Default)]
 pub(crate) struct Pending<L> {
     list: L,
 }
 
 impl<L: List> Pending<L> {
-    /// Whether nothing was pushed.
+    /// Returns whether there are no entries.
     pub(crate) fn is_empty(&self) -> bool {
         self.list.has_none()
     }
 
-    /// Takes a word that begins `offset` bytes into the input. May sleep.
+    /// Parses a word that begins `offset` bytes into the input, and adds the entry. May sleep.
     pub(crate) fn push(&mut self, word: &[u8], offset: usize) -> Result<(), InputError> {
         self.list
             .insert_word(word)
             .map_err(|fault| InputError::new(fault, word, offset))
     }
 
-    /// Makes the list that is to be in force: what was pushed, with `replace` alone (and empty if
-    /// that is nothing), without it added to `current`. May sleep.
+    /// Returns the new list: with `replace`, only the entries of this input (possibly none);
+    /// without it, the union of `current` and these entries. May sleep.
     pub(crate) fn commit(self, replace: bool, current: &L) -> Result<L, InputError> {
         if replace {
             Ok(self.list)

@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Who is traced: the policy, as plain data and plain functions.
+//! The filter that selects the tasks to trace: plain data and plain functions.
 //!
-//! A trace array has six lists of tasks and one switch, each a control file:
+//! Each trace array has six lists of tasks and one boolean option. Each of them has a control file:
 //!
-//! | file | takes |
+//! | file | content |
 //! | --- | --- |
 //! | `set_pid`, `set_notrace_pid` | thread ids |
 //! | `set_tgid`, `set_notrace_tgid` | process ids: all threads of the process |
-//! | `set_comm`, `set_notrace_comm` | globs over the task's name |
-//! | `follow_fork` | whether children are treated as their parent is |
+//! | `set_comm`, `set_notrace_comm` | patterns (globs) that match the task's name |
+//! | `follow_fork` | whether children inherit the selection of their parent |
 //!
-//! - The `set_*` lists add up: a task that any of them names is traced. While all three are
-//!   empty, every task is.
-//! - The `set_notrace_*` lists win: a task that any of them names is not traced, whatever the
-//!   others say.
-//! - With `follow_fork`, what is forked from a task that a list names is treated as if that list
-//!   named it too, and so on for its own children: as the kernel's `function-fork` option does
-//!   for `set_ftrace_pid` and `set_ftrace_notrace_pid`. Children that were forked before the
-//!   switch was turned on, or before their parent was named, are not followed.
+//! - A task is selected if any of the `set_*` lists matches it. If all three are empty, every task
+//!   is selected.
+//! - The `set_notrace_*` lists have priority: a task that any of them matches is not traced.
+//! - With `follow_fork`, a child of a task that a list matches is treated as if that list matched
+//!   it as well, and so are its own children. The kernel's `function-fork` option works the same
+//!   way for `set_ftrace_pid` and `set_ftrace_notrace_pid`. Children that were forked before the
+//!   option was enabled, or before the list matched their parent, do not inherit.
 //!
-//! Ids are those of the initial PID namespace. Nothing in here touches the kernel: the code is
-//! safe, sleeps at most to allocate, and is compiled and tested on the host too (`tests/host/`).
-//! What may be called from atomic context says so.
+//! Ids are those of the initial PID namespace. Of the kernel, this module uses only containers and
+//! error codes: the code is safe, sleeps only to allocate, and is also compiled and tested on the
+//! host (`tests/host/`). Functions that may be called from atomic context say so.
 //!
-//! - [`verdict`]: the lists together, and the verdict on a task.
-//! - [`input`]: the text written to a control file, up to the lists that result.
-//! - [`list`], [`ids`], [`glob`]: what one control file holds.
-//! - [`tokens`]: splitting what is written into words.
-//! - [`error`]: what can be wrong with it.
+//! - [`verdict`]: all lists of a trace array, and the filter decision for a task.
+//! - [`input`]: parses the text written to a control file and creates the new filter.
+//! - [`list`], [`ids`], [`glob`]: the contents of one control file.
+//! - [`tokens`]: splits text into words.
+//! - [`error`]: the errors that the text can have.
 
 pub(crate) mod error;
 pub(crate) mod glob;

@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Splits what is written to a control file into words.
+//! Splits the text written to a control file into words.
 //!
 //! Words are separated by white space. A `#` at the start of a line, or with only white space
-//! before it, begins a comment that runs to the end of the line: so what a file prints, header and
-//! all, can be written back to it. A `\` makes the byte after it a part of the word, whatever it
-//! is, and stays in the word itself for the pattern to see: `Web\ Content` is one word.
+//! before it, begins a comment that extends to the end of the line. So the output of a control
+//! file, including its header, can be written back to it. A `\` makes the next byte part of the
+//! word, whatever it is, and stays in the word for the pattern parser: `Web\ Content` is one word.
 //!
-//! The input may come in pieces of any size; a word that a piece leaves unfinished is kept for the
-//! next one.
+//! The input may be passed in pieces of any size; a word that a piece leaves unfinished is kept and
+//! continued by the next piece.
 
 use super::glob::MAX_PATTERN;
 
-/// The most bytes a word may have.
+/// Maximum length of a word in bytes.
 pub(crate) const MAX_TOKEN: usize = MAX_PATTERN;
 
-/// Why the splitting ended early.
+/// The reason why the splitter stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SplitError<E> {
     /// The word that begins at this offset has more than [`MAX_TOKEN`] bytes.
     TokenTooLong(usize),
     /// There is a NUL byte at this offset.
     Nul(usize),
-    /// The receiver of the words refused one.
+    /// The callback that receives the words returned this error.
     Refused(E),
 }
 
-/// Where in a line the splitter is.
+/// The position of the splitter in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// Only white space so far.
+    /// Only white space was read so far.
     Start,
-    /// Past the beginning of its first word.
+    /// The first word of the line has begun.
     Words,
     /// In a comment.
     Comment,
-    /// Right after a `\`, in a word.
+    /// Directly after a `\` in a word.
     Escaped,
 }
 
-/// The state between two pieces of input.
+/// The state of the splitter between two pieces of input.
 ///
 /// # Invariants
 ///
@@ -48,9 +48,9 @@ enum Place {
 pub(crate) struct Splitter {
     token: [u8; MAX_TOKEN],
     len: usize,
-    /// Offset of the first byte of the unfinished word.
+    /// The offset of the first byte of the unfinished word.
     start: usize,
-    /// Offset of the next byte.
+    /// The offset of the next byte.
     offset: usize,
     place: Place,
 }
@@ -62,7 +62,7 @@ impl Default for Splitter {
 }
 
 impl Splitter {
-    /// A splitter at the start of its input.
+    /// Creates a splitter at the start of its input.
     pub(crate) const fn new() -> Self {
         Self {
             token: [0; MAX_TOKEN],
@@ -73,13 +73,13 @@ impl Splitter {
         }
     }
 
-    /// Takes the next piece of input, and gives every word that ends in it to `receive`, together
-    /// with the offset at which the word begins, counted from the start of the whole input.
+    /// Processes the next piece of input, and calls `receive` for each word that ends in it, with
+    /// the offset of the word from the start of the whole input.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong, or the first error of `receive`. The rest of the piece is
-    /// then lost, so the splitter should not be fed again.
+    /// The first error found, or the first error of `receive`. The rest of the piece is discarded
+    /// then, so the splitter must not be used again.
     pub(crate) fn feed<E>(
         &mut self,
         bytes: &[u8],
@@ -92,8 +92,8 @@ impl Splitter {
         Ok(())
     }
 
-    /// Ends the input: gives the word that was still unfinished to `receive`, if there is one, and
-    /// starts over.
+    /// Ends the input: calls `receive` for the unfinished word, if there is one, and resets the
+    /// splitter.
     pub(crate) fn finish<E>(
         &mut self,
         mut receive: impl FnMut(&[u8], usize) -> Result<(), E>,
@@ -103,7 +103,7 @@ impl Splitter {
         result
     }
 
-    /// What there is of the unfinished word.
+    /// Returns the unfinished word as far as it was read.
     pub(crate) fn pending(&self) -> &[u8] {
         self.token.get(..self.len).unwrap_or_default()
     }
@@ -127,7 +127,7 @@ impl Splitter {
                 self.place = Place::Start;
                 self.deliver(receive)?;
             }
-            // Blank, tab, vertical tab, form feed and carriage return.
+            // Space, tab, vertical tab, form feed and carriage return.
             (_, b' ' | b'\t' | 0x0b | 0x0c | b'\r') => self.deliver(receive)?,
             (Place::Start, b'#') => self.place = Place::Comment,
             (_, b'\\') => {
@@ -142,7 +142,7 @@ impl Splitter {
         Ok(())
     }
 
-    /// Adds a byte to the unfinished word.
+    /// Appends a byte to the unfinished word.
     fn keep<E>(&mut self, byte: u8) -> Result<(), SplitError<E>> {
         if self.len == 0 {
             self.start = self.offset;
@@ -151,12 +151,12 @@ impl Splitter {
             return Err(SplitError::TokenTooLong(self.start));
         };
         *free = byte;
-        // INVARIANT: There was a byte at `len`.
+        // INVARIANT: `get_mut()` found a byte at `len`, so `len` was less than `MAX_TOKEN`.
         self.len = self.len.wrapping_add(1);
         Ok(())
     }
 
-    /// Gives the unfinished word away, if there is one.
+    /// Calls `receive` for the unfinished word, if there is one, and clears it.
     fn deliver<E>(
         &mut self,
         receive: &mut impl FnMut(&[u8], usize) -> Result<(), E>,

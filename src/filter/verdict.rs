@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The verdict: whether a task is traced.
+//! The filter decision: whether a task is traced.
 //!
-//! See [the module above](super) for what the lists mean.
+//! See [the parent module](super) for the meaning of the lists.
 
 use kernel::prelude::*;
 
@@ -11,49 +11,50 @@ use super::{
     list::GlobSet, //
 };
 
-/// What the verdict depends on, of a task.
+/// The attributes of a task that the filter decision depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task<'a> {
     /// Thread id, in the initial PID namespace.
     pub(crate) pid: i32,
     /// Process id, in the initial PID namespace.
     pub(crate) tgid: i32,
-    /// The name; a NUL in it ends it.
+    /// The task's name; it ends at the first NUL.
     pub(crate) comm: &'a [u8],
 }
 
-/// What a task was born with, from a parent that the lists name: see [`Filter::child`].
+/// The selection that a task inherited from its parent; see [`Filter::child`].
 ///
-/// It stands for lists that were in force when the task was forked. Whoever keeps it has to
-/// forget it when these lists are replaced or cleared: after that nobody has asked for it.
+/// It results from the lists that were in effect when the task was forked. Its owner must clear it
+/// when these lists are replaced or cleared, because the new lists do not imply it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lineage {
-    /// As if a `set_*` list named the task.
+    /// Treat the task as if a `set_*` list matched it.
     pub(crate) traced: bool,
-    /// As if a `set_notrace_*` list named it.
+    /// Treat the task as if a `set_notrace_*` list matched it.
     pub(crate) excluded: bool,
 }
 
-/// What tasks were born with that does not count any more, since the lists it came from have changed.
+/// The parts of [`Lineage`] that become invalid because the lists that they result from have
+/// changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Forget {
-    /// Having been born traced.
+    /// Clear [`Lineage::traced`].
     pub(crate) traced: bool,
-    /// Having been born excluded.
+    /// Clear [`Lineage::excluded`].
     pub(crate) excluded: bool,
 }
 
 impl Forget {
-    /// All of it.
+    /// Clears both parts.
     pub(crate) const ALL: Self = Self {
         traced: true,
         excluded: true,
     };
 }
 
-/// The lists and the switch of one trace array.
+/// The lists and the `follow_fork` option of one trace array.
 ///
-/// Once it is published it does not change: a change makes another one and publishes that.
+/// A published filter is immutable: to change it, a modified copy is published.
 #[derive(Default)]
 pub(crate) struct Filter {
     /// `set_pid`
@@ -73,7 +74,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Makes a copy, to be changed and published. May sleep.
+    /// Returns a copy, which can be modified and published. May sleep.
     pub(crate) fn try_clone(&self) -> Result<Self> {
         Ok(Self {
             pid: self.pid.try_clone()?,
@@ -86,28 +87,29 @@ impl Filter {
         })
     }
 
-    /// Whether no list is set, so that every task is traced. `follow_fork` alone does nothing.
+    /// Returns whether all lists are empty, so that every task is traced. `follow_fork` alone has
+    /// no effect.
     ///
-    /// This and all that follow may be called from any context.
+    /// This function and the following ones may be called from any context.
     pub(crate) fn is_empty(&self) -> bool {
         !self.selects() && !self.excludes()
     }
 
-    /// Whether the verdict can change when a task is renamed.
+    /// Returns whether a rename can change the filter decision for a task.
     pub(crate) fn needs_comm(&self) -> bool {
         !self.comm.is_empty() || !self.notrace_comm.is_empty()
     }
 
-    /// Whether a task is traced, given what it was born with.
+    /// Returns whether a task is traced, given the selection that it inherited.
     pub(crate) fn judge(&self, task: &Task<'_>, lineage: Lineage) -> bool {
         let selected = !self.selects() || self.selected(task, lineage);
         selected && !self.excluded(task, lineage)
     }
 
-    /// What a child of `parent` is born with, if `parent` forks now.
+    /// Returns the selection that a child inherits if `parent` forks now.
     ///
-    /// The name that counts is the parent's at the fork; the child keeps what it was born with
-    /// through renames and `exec`.
+    /// It depends on the parent's name at the time of the fork. The child keeps it through renames
+    /// and `execve()`.
     pub(crate) fn child(&self, parent: &Task<'_>, lineage: Lineage) -> Lineage {
         if !self.follow_fork {
             return Lineage::default();
@@ -118,20 +120,20 @@ impl Filter {
         }
     }
 
-    /// Whether only some tasks are traced.
+    /// Returns whether a `set_*` list is set, so that only matching tasks are traced.
     fn selects(&self) -> bool {
         !self.pid.is_empty() || !self.tgid.is_empty() || !self.comm.is_empty()
     }
 
-    /// Whether some tasks are not traced.
+    /// Returns whether a `set_notrace_*` list is set, so that matching tasks are not traced.
     fn excludes(&self) -> bool {
         !self.notrace_pid.is_empty()
             || !self.notrace_tgid.is_empty()
             || !self.notrace_comm.is_empty()
     }
 
-    /// Whether a `set_*` list names the task or one it descends from. A lineage without a list to
-    /// come from is a stale one.
+    /// Returns whether a `set_*` list matches the task, or the task inherited such a match. An
+    /// inherited match is stale, and is ignored, if no such list is set any more.
     fn selected(&self, task: &Task<'_>, lineage: Lineage) -> bool {
         (lineage.traced && self.selects())
             || self.pid.contains(task.pid)
@@ -139,7 +141,7 @@ impl Filter {
             || self.comm.matches(task.comm)
     }
 
-    /// The same for the `set_notrace_*` lists.
+    /// Returns whether a `set_notrace_*` list matches the task, or the task inherited such a match.
     fn excluded(&self, task: &Task<'_>, lineage: Lineage) -> bool {
         (lineage.excluded && self.excludes())
             || self.notrace_pid.contains(task.pid)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the CPUs know, brought together for a reader by its keys.
+//! Merges the values of all CPUs by key, for a reader.
 
 use kernel::{
     alloc::KVVec,
@@ -8,16 +8,16 @@ use kernel::{
     rbtree::RBTree, //
 };
 
-/// Values by their keys.
+/// Values, ordered by their keys.
 ///
-/// They are a kilobyte or two each, and stay where they are made; what is sorted is their numbers.
+/// A value has one or two kilobytes and is not moved; the tree has the indices of the values.
 pub(super) struct ByKey<V> {
     values: KVVec<V>,
     places: RBTree<u64, usize>,
 }
 
 impl<V: Default> ByKey<V> {
-    /// None. Takes no memory.
+    /// Creates an empty map. Does not allocate.
     pub(super) fn new() -> Self {
         Self {
             values: KVVec::new(),
@@ -25,7 +25,7 @@ impl<V: Default> ByKey<V> {
         }
     }
 
-    /// The value of a key; a fresh one if it has none yet. May sleep.
+    /// Returns the value of a key, which is created if there is none. May sleep.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl<V: Default> ByKey<V> {
         self.values.get_mut(at).ok_or(EINVAL)
     }
 
-    /// All of them, the least key first.
+    /// Iterates over all keys and values, in ascending order of the keys.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
         self.places
             .iter()

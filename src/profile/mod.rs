@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The profile: how long calls took, by function, and how long tasks ran and waited, added up in the
-//! kernel, so that nothing has to be recorded for it.
+//! The profile: the durations of calls by function, and the run and wait times of tasks. They are
+//! added up in the kernel, so that no calls have to be recorded.
 
 mod by_key;
 pub(crate) mod gone;
@@ -42,20 +42,20 @@ use crate::{
     word::Word, //
 };
 
-/// How many functions there is room for on each CPU.
+/// The number of functions that a CPU has entries for.
 const FUNCTIONS: usize = 512;
 
-/// How many tasks.
+/// The number of tasks that a CPU has entries for.
 const TASKS: usize = 128;
 
-/// Above this, a task's key is its id.
+/// The position of the task id in a task's key.
 const PID_SHIFT: u32 = 32;
 
-/// What is known of a function.
+/// The accumulated values of a function.
 #[derive(Default)]
 struct Function {
     total: Spread,
-    /// What of it was not on a CPU, or is not known to have been.
+    /// The time off the CPU, including time whose run/wait/block split is unknown.
     off_ns: Word,
     wait_ns: Word,
     block_ns: Word,
@@ -77,12 +77,13 @@ impl Function {
     }
 }
 
-/// What is known of a task.
+/// The accumulated values of a task.
 #[derive(Default)]
 struct Times {
     run: Spread,
     wait: Spread,
-    /// Its name when it was last heard of on this CPU, and when that was: its last name is the latest of them.
+    /// The task's name at its latest update on this CPU, and the time of this update. The most
+    /// recent name of all CPUs is shown.
     comm: Name,
     heard_ns: Word,
 }
@@ -94,14 +95,14 @@ impl Times {
     }
 }
 
-/// What was added up since it was begun.
+/// The values accumulated since the last reset.
 struct Tables {
     functions: Table<Function>,
     tasks: Table<Times>,
 }
 
 impl Tables {
-    /// Empty ones. May sleep.
+    /// Creates empty tables. May sleep.
     fn new() -> Result<Self> {
         Ok(Self {
             functions: Table::new(FUNCTIONS)?,
@@ -109,18 +110,18 @@ impl Tables {
         })
     }
 
-    /// How many bytes they have.
+    /// Returns the size in bytes.
     fn size(&self) -> usize {
         self.functions.size().saturating_add(self.tasks.size())
     }
 
-    /// Forgets everything. While nobody uses them.
+    /// Removes all entries. The tables must not be in use.
     fn clear(&self) {
         self.functions.clear(Function::clear);
         self.tasks.clear(Times::clear);
     }
 
-    /// Forgets all numbers. What has a place keeps it.
+    /// Resets all values. Functions and tasks keep their entries.
     fn clear_values(&self) {
         self.functions.clear_values(Function::clear);
         self.tasks.clear_values(Times::clear);
@@ -130,10 +131,10 @@ impl Tables {
 /// The profile of one trace array.
 pub(crate) struct Profile(Alternate<Tables>);
 
-/// How many profiles are being written.
+/// The number of profiles in use.
 static ACTIVE: Atomic<i32> = Atomic::new(0);
 
-/// As long as it lives, tasks' times are told to the profiles.
+/// A guard: the times of tasks are added to profiles while at least one instance exists.
 pub(crate) struct Active(());
 
 impl Active {
@@ -150,7 +151,7 @@ impl Drop for Active {
 }
 
 impl Profile {
-    /// An empty one. May sleep.
+    /// Creates an empty profile. May sleep.
     pub(crate) fn new() -> Result<Self> {
         Ok(Self(Alternate::new(Tables::new()?)?))
     }
@@ -164,12 +165,12 @@ impl Profile {
         &self.0.get().tasks
     }
 
-    /// How many bytes it has.
+    /// Returns the size in bytes.
     fn size(&self) -> usize {
         self.0.get().size().saturating_mul(self.0.count())
     }
 
-    /// Adds a call. Any context, with preemption off.
+    /// Adds a call. Preemption must be off; any context.
     pub(crate) fn add_call(&self, func: usize, split: Split) {
         self.functions().with(func as u64, |function| {
             function.total.add(split.total);
@@ -180,7 +181,8 @@ impl Profile {
         });
     }
 
-    /// Adds a call that ran all the while, on `cpu`, which must be this one. As above.
+    /// Adds a call that did not lose the CPU. `cpu` must be the current CPU. Preemption must be
+    /// off; any context.
     #[inline]
     pub(crate) fn add_undivided(&self, cpu: usize, func: usize, total_ns: u64) {
         match self.functions().first(cpu, func as u64) {
@@ -189,7 +191,8 @@ impl Profile {
         }
     }
 
-    /// The same where there is none like it yet.
+    /// Adds a call that has no entry yet, or exceeds the range of its entry, for
+    /// [`Profile::add_undivided`].
     #[cold]
     #[inline(never)]
     fn add_anew(&self, func: usize, total_ns: u64) {
@@ -204,8 +207,8 @@ impl Profile {
         });
     }
 
-    /// Gives functions whose text is about to be freed keys of their own, so that another function
-    /// at the same address is not taken for one of them. May sleep.
+    /// Moves the values of functions whose text is about to be freed to other keys, so that they
+    /// are not confused with later functions at the same addresses. May sleep.
     pub(crate) fn text_leaves(&self, text: &LeavingText<'_>, gone: &mut Gone) {
         self.functions()
             .change_keys(|key| match text.has(key as usize) {
@@ -214,8 +217,8 @@ impl Profile {
             });
     }
 
-    /// Begins anew. May sleep. Without memory for that, numbers are forgotten, and the functions and tasks that have
-    /// a place keep it.
+    /// Resets the profile. May sleep. If memory is short, or if a reset is in progress, only the
+    /// values are reset, and functions and tasks keep their entries.
     pub(crate) fn clear(&self) {
         if self.0.begin_anew(Tables::new, Tables::clear).is_err() {
             self.0.get().clear_values();
@@ -223,13 +226,13 @@ impl Profile {
     }
 }
 
-/// What a task's times stand under: by ids, and those of tasks that had the same one by when they were made, in units
-/// of some us. Idle tasks have no times.
+/// Returns the key of a task: its id, and its start time in units of 1024 ns to distinguish tasks
+/// that had the same id. Idle tasks have no times.
 fn key_of(task: Task<'_>) -> u64 {
     (task.pid() as u64) << PID_SHIFT | u64::from((task.start_time() >> 10) as u32)
 }
 
-/// Calls `add` with each profile of a trace array whose filter wants the task. For probes.
+/// Calls `add` for the profile of each trace array whose filter selects the task. For probes.
 fn for_each_of(task: Task<'_>, add: impl Fn(&Profile)) {
     if ACTIVE.read_once() == 0 {
         return;
@@ -242,7 +245,7 @@ fn for_each_of(task: Task<'_>, add: impl Fn(&Profile)) {
     });
 }
 
-/// A task has run so long. For probes.
+/// Adds a run time of a task, in ns. For probes.
 #[inline]
 pub(crate) fn task_ran(task: Task<'_>, ns: u64) {
     for_each_of(task, |profile| {
@@ -250,7 +253,7 @@ pub(crate) fn task_ran(task: Task<'_>, ns: u64) {
     });
 }
 
-/// A task has waited so long for a CPU. For probes.
+/// Adds a time that a task has waited for a CPU, in ns. For probes.
 #[inline]
 pub(crate) fn task_waited(task: Task<'_>, ns: u64) {
     for_each_of(task, |profile| {

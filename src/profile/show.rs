@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How the profile is shown: a line for each function, the most expensive first, and two for each
-//! task.
+//! Prints the profile: one line for each function, the one with the longest total first, and up to
+//! two lines for each task.
 
 use core::cmp::Reverse;
 
@@ -27,7 +27,7 @@ use crate::ktrace::{
     tracefs, //
 };
 
-/// What is shown of a function.
+/// The merged values of a function.
 #[derive(Default)]
 struct Function {
     total: Merged,
@@ -36,28 +36,28 @@ struct Function {
     block_ns: u64,
 }
 
-/// What is shown of a task.
+/// The merged values of a task.
 #[derive(Default)]
 struct Times {
-    /// As the CPU has it that heard of it last.
+    /// The name on the CPU that updated the task last.
     comm: Comm,
     heard_ns: u64,
     run: Merged,
     wait: Merged,
 }
 
-/// A time in us.
+/// A time in ns that is printed in us.
 struct Us(u64);
 
 impl fmt::Display for Us {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // As wide as asked for, all in all.
+        // The width includes the point and the decimals.
         let width = f.width().unwrap_or(0).saturating_sub(4);
         write!(f, "{:width$}.{:03}", self.0 / 1000, self.0 % 1000)
     }
 }
 
-/// The end of a line: the shortest, the longest, quantiles.
+/// Prints the columns at the end of a line: minimum, maximum and quantiles.
 fn show_spread(out: &SeqFile, spread: &Merged) {
     seq_print!(
         out,
@@ -74,9 +74,10 @@ fn show_spread(out: &SeqFile, spread: &Merged) {
 const SPREAD: &str =
     "         min          max          p50          p90          p99        p99.9";
 
-/// Which of several functions of one name each is, in the order of their addresses.
+/// The functions of a profile ordered by name, to number those with the same name in the order of
+/// their addresses.
 struct Names {
-    /// By a digest of the name and the address.
+    /// The keys are a hash of the name and the address.
     numbers: RBTree<(u64, u64), ()>,
 }
 
@@ -90,7 +91,7 @@ impl Names {
         Ok(Self { numbers })
     }
 
-    /// Prints the name of a function, and which one it is if there are several.
+    /// Prints the name of a function, and its offset or number if there are several with this name.
     fn show(&self, out: &SeqFile, func: u64, gone: &Gone) -> Result {
         if let Some(name) = gone.name(func) {
             tracefs::write_bytes(out, name);
@@ -118,7 +119,7 @@ impl Names {
     }
 }
 
-/// FNV-1a.
+/// Returns the FNV-1a hash of a name.
 fn digest(name: &[u8]) -> u64 {
     name.iter().fold(0xcbf2_9ce4_8422_2325, |digest, byte| {
         (digest ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
@@ -154,7 +155,7 @@ impl Profile {
         Ok(all)
     }
 
-    /// Prints it. May sleep.
+    /// Prints the profile. May sleep.
     ///
     /// # Errors
     ///

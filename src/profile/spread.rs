@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How times are spread: how many there were, their sum, the shortest, the longest, and a histogram
-//! that tells quantiles.
+//! Statistics of durations: number, sum, minimum, maximum, and a histogram for quantiles.
 //!
-//! The histogram has eight buckets for each power of two, so that what a quantile is told as is off
-//! by 1/16 of it at most. Times below 8 ns have a bucket each; those above 18 minutes share the last.
+//! The histogram has eight buckets for each power of two, so a quantile has an error of at most
+//! 1/16. Durations below 8 ns have a bucket each; durations above 18 minutes share the last bucket.
 
 use kernel::sync::atomic::{
     Atomic,
@@ -16,15 +15,15 @@ use crate::ktrace::once::{
     Once, //
 };
 
-/// Bits of a time that tell buckets of one power of two apart.
+/// The number of bits that distinguish the buckets of one power of two.
 const FINE_BITS: u32 = 3;
 const FINE: usize = 1 << FINE_BITS;
-/// Times from this power of two on share the last bucket.
+/// The exponent of the power of two from which on durations share the last bucket.
 const MAX_BITS: u32 = 40;
-/// How many buckets there are.
+/// The number of buckets.
 const BUCKETS: usize = FINE * (MAX_BITS - FINE_BITS + 1) as usize;
 
-/// The bucket of a time.
+/// Returns the index of the bucket for a duration.
 fn bucket(ns: u64) -> usize {
     if ns < FINE as u64 {
         return ns as usize;
@@ -35,7 +34,7 @@ fn bucket(ns: u64) -> usize {
     index.min(BUCKETS - 1)
 }
 
-/// The middle of a bucket.
+/// Returns the midpoint of a bucket in ns.
 fn middle(bucket: usize) -> u64 {
     if bucket < FINE {
         return bucket as u64;
@@ -45,11 +44,11 @@ fn middle(bucket: usize) -> u64 {
     first + (1u64 << octave) / 2
 }
 
-/// Times that are being added up, by one CPU in whatever context.
+/// The statistics of one CPU. Only this CPU adds to them, in any context.
 pub(crate) struct Spread {
     count: Atomic<u64>,
     sum_ns: Atomic<u64>,
-    /// One's complement, so that zero is more than everything.
+    /// The one's complement of the minimum, so that the initial 0 is the largest value.
     min_ns: Atomic<u64>,
     max_ns: Atomic<u64>,
     buckets: [Atomic<u64>; BUCKETS],
@@ -67,7 +66,7 @@ impl Default for Spread {
     }
 }
 
-/// Makes `place` at least `value`.
+/// Raises `place` to `value` if it is less.
 fn raise(place: &Atomic<u64>, value: u64) {
     let mut old = place.read_once();
     while old < value {
@@ -79,20 +78,22 @@ fn raise(place: &Atomic<u64>, value: u64) {
 }
 
 impl Spread {
-    /// Adds a time, on the one CPU that adds to this. Any context, with preemption off.
+    /// Adds a duration. Must be called on the CPU that these statistics belong to, with preemption
+    /// off; any context.
     pub(crate) fn add(&self, ns: u64) {
         raise(&self.min_ns, !ns);
         raise(&self.max_ns, ns);
         self.add_in(ns);
     }
 
-    /// Whether there was one that was no longer, and one that was no shorter.
+    /// Returns whether `ns` is within the range of minimum and maximum.
     #[inline]
     pub(crate) fn has_range(&self, ns: u64) -> bool {
         self.min_ns.read_once() >= !ns && self.max_ns.read_once() >= ns
     }
 
-    /// As [`Spread::add`], for a time of which [`Spread::has_range`] is true.
+    /// Adds a duration for which [`Spread::has_range`] returned true. The conditions of
+    /// [`Spread::add`] apply.
     #[inline]
     pub(crate) fn add_in(&self, ns: u64) {
         self.count.add_here(1);
@@ -102,7 +103,7 @@ impl Spread {
         }
     }
 
-    /// Forgets all of them. What is added meanwhile may be forgotten in part.
+    /// Resets the statistics. Durations that are added concurrently may be lost in part.
     pub(crate) fn clear(&self) {
         self.count.store(0, Relaxed);
         self.sum_ns.store(0, Relaxed);
@@ -114,7 +115,7 @@ impl Spread {
     }
 }
 
-/// The times of several CPUs, for a reader.
+/// The merged statistics of several CPUs, for a reader.
 pub(crate) struct Merged {
     pub(crate) count: u64,
     pub(crate) sum_ns: u64,
@@ -136,7 +137,7 @@ impl Default for Merged {
 }
 
 impl Merged {
-    /// Adds those of one CPU.
+    /// Adds the statistics of one CPU.
     pub(crate) fn merge(&mut self, other: &Spread) {
         self.count = self.count.wrapping_add(other.count.load(Relaxed));
         self.sum_ns = self.sum_ns.wrapping_add(other.sum_ns.load(Relaxed));
@@ -147,7 +148,7 @@ impl Merged {
         }
     }
 
-    /// The shortest.
+    /// Returns the minimum in ns, 0 if there are no durations.
     pub(crate) fn min_ns(&self) -> u64 {
         match self.count {
             0 => 0,
@@ -155,14 +156,14 @@ impl Merged {
         }
     }
 
-    /// The time that so many in a thousand do not exceed.
+    /// Returns the duration in ns that `per_mille` of 1000 durations do not exceed.
     pub(crate) fn quantile_ns(&self, per_mille: u32) -> u64 {
         let per_mille = u64::from(per_mille);
         let all = self
             .buckets
             .iter()
             .fold(0u64, |all, n| all.wrapping_add(*n));
-        // The smallest number of times that are as many as asked for, at least one.
+        // The number of durations that is at least the requested share of all, and at least one.
         let wanted = (all / 1000).wrapping_mul(per_mille);
         let wanted = wanted.wrapping_add((all % 1000).wrapping_mul(per_mille).div_ceil(1000));
         let wanted = wanted.max(1);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A table of fixed size on each CPU, from keys to what is added up for them.
+//! A hash table of fixed size for each CPU, which maps keys to accumulated values.
 //!
-//! Each CPU writes to its own, in any context, so an interrupt may come in between: a place is taken
-//! by a compare-and-exchange of its key, and values are made of atomics. Whoever reads sees all CPUs'.
+//! Each CPU writes its own table in any context, so an interrupt may come in between. Therefore an
+//! entry is claimed by compare-and-exchange of its key, and values consist of atomics. Readers see
+//! the tables of all CPUs.
 
 use kernel::{
     alloc::KVVec,
@@ -20,32 +21,33 @@ use kernel::{
 
 use crate::ktrace::once::Once;
 
-/// How many places are looked at for one key.
+/// The number of entries that are searched for one key.
 const PROBES: usize = 16;
 
 struct Place<V> {
-    /// 0: nobody's.
+    /// The key; 0 if the entry is unused.
     key: Atomic<u64>,
     value: V,
 }
 
-/// Where a key is looked for first: Fibonacci's multiplier spreads keys that are near each other.
+/// Returns the hash of a key. Multiplicative (Fibonacci) hashing separates adjacent keys.
 #[inline(always)]
 fn hash(key: u64) -> usize {
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
 }
 
-/// The table.
+/// The tables of all CPUs.
 pub(crate) struct Table<V> {
     cpus: KVec<KVVec<Place<V>>>,
-    /// How many places there are on each CPU, less one.
+    /// The number of entries for each CPU, minus one.
     mask: usize,
-    /// What found no place.
+    /// The number of additions for which there was no free entry.
     lost: Atomic<u64>,
 }
 
 impl<V: Default> Table<V> {
-    /// With so many places on each CPU, a power of two. May sleep.
+    /// Creates the tables with `places` entries for each CPU, which must be a power of two. May
+    /// sleep.
     pub(crate) fn new(places: usize) -> Result<Self> {
         let mut cpus = KVec::new();
         for _ in 0..nr_cpu_ids() {
@@ -66,7 +68,7 @@ impl<V: Default> Table<V> {
         })
     }
 
-    /// How many bytes it has.
+    /// Returns the size of all tables in bytes.
     pub(crate) fn size(&self) -> usize {
         let cpu = self
             .mask
@@ -75,13 +77,13 @@ impl<V: Default> Table<V> {
         self.cpus.len().saturating_mul(cpu)
     }
 
-    /// What found no place.
+    /// Returns the number of additions for which there was no free entry.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Relaxed)
     }
 
-    /// Calls `with` with the value of a key, which is not 0, on this CPU. Preemption must be off for
-    /// that to be worth anything; any context.
+    /// Calls `with` with the value of `key` on this CPU; `key` must not be 0. If there is no free
+    /// entry, the addition is counted as lost. Preemption must be off; any context.
     pub(crate) fn with(&self, key: u64, with: impl FnOnce(&V)) {
         let cpu = CpuId::current().as_u32() as usize;
         let Some(places) = self.cpus.get(cpu) else {
@@ -107,14 +109,15 @@ impl<V: Default> Table<V> {
         self.lost.add(1, Relaxed);
     }
 
-    /// The value of a key, which is not 0, on `cpu`, if it is where a key is looked for first.
+    /// Returns the value of `key` on `cpu` if it is in the first entry of the search; `key` must
+    /// not be 0.
     #[inline]
     pub(crate) fn first(&self, cpu: usize, key: u64) -> Option<&V> {
         let place = self.cpus.get(cpu)?.get(hash(key) & self.mask)?;
         (place.key.read_once() == key).then_some(&place.value)
     }
 
-    /// Calls `visit` with every key and value of every CPU.
+    /// Calls `visit` for the keys and values of all CPUs.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(u64, &V) -> Result) -> Result {
         for place in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
             match place.key.load(Relaxed) {
@@ -125,8 +128,8 @@ impl<V: Default> Table<V> {
         Ok(())
     }
 
-    /// Gives each key to `change`, and the place the key that it returns. That must not be 0, and
-    /// nothing may be added to either key until this returns.
+    /// Replaces each key by the result of `change`, which must not be 0. Nothing may be added to
+    /// the old or the new key until this returns.
     pub(crate) fn change_keys(&self, mut change: impl FnMut(u64) -> u64) {
         for place in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
             let key = place.key.load(Relaxed);
@@ -136,7 +139,8 @@ impl<V: Default> Table<V> {
         }
     }
 
-    /// Gives all values to `clear`, and forgets what was lost. Keys keep their places.
+    /// Calls `clear` for all values, and resets the number of lost additions. Keys keep their
+    /// entries.
     pub(crate) fn clear_values(&self, clear: impl Fn(&V)) {
         for place in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
             clear(&place.value);
@@ -144,7 +148,7 @@ impl<V: Default> Table<V> {
         self.lost.store(0, Relaxed);
     }
 
-    /// The same, and forgets all keys. For a table that nobody uses meanwhile.
+    /// Calls `clear` for all values, and removes all keys. The table must not be in use.
     pub(crate) fn clear(&self, clear: impl Fn(&V)) {
         self.clear_values(clear);
         for place in self.cpus.iter().flat_map(|cpu| cpu.iter()) {

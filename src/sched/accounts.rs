@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Every task's account: what it does, since when, and what it has done so far.
+//! The accounting state of every task: its current state, since when, and its total times.
 //!
 //! # Locking
 //!
-//! Accounts are read and written without a lock. What belongs to a task's stamp is written by those
-//! who turn it, one after another ([`crate::ktrace::sched`]); who wakes a task is written under that
-//! task's own lock, before it is woken.
+//! Accounting states are read and written without a lock. The contexts that record a task's
+//! transitions run one after another ([`crate::ktrace::sched`]), and only they write the members
+//! that belong to the task's stamp. The waker is written under the lock of the task that is woken,
+//! before it is woken.
 //!
-//! An account carries the tag of its task. Where the tag does not fit, the id has come to another
-//! task without our having seen it, and the account starts anew: a gap, which is counted.
+//! Each accounting state carries the tag of its task. If the tag does not match, the id was reused
+//! by another task without notice; the state is then reset, which counts as an accounting gap.
 //!
-//! # Who has one
+//! # Which tasks are accounted
 //!
-//! There is an account for every task, but only those of tasks that are followed ([`sched::follow`]) are
-//! written: the tasks that some trace array's call graph traces, or all while anybody listens to an
-//! event. Whoever changes that, or a verdict ([`Watch`]), calls [`Accounts::hold`] before, and
-//! [`Accounts::resume`] when every CPU goes by it (the gate's refresh): from then on all that a task does is
-//! seen, which is what [`Current::turn`] relies on. A task that is judged anew when it is renamed or executes a
-//! program may be followed from then on, in the middle of whatever it does: its account is told by the same
-//! tracepoint, before the verdict ([`SchedHooks::changes`]), that nothing is known of it, and after that since
-//! when it is followed. So is that of a task whose name was in doubt ([`change`]); since when it is followed then, the
-//! next change that is seen tells.
+//! Every task has an accounting state, but only those of accounted tasks ([`sched::follow`]) are
+//! updated: the tasks that the call graph of some trace array traces, or all tasks while an event
+//! has a listener. Code that changes this selection, or a filter decision ([`Watch`]), calls
+//! [`Accounts::hold`] before the change, and [`Accounts::resume`] when every CPU has the new trace
+//! mask. From then on every transition of a selected task is observed, which [`Current`] relies on.
+//!
+//! A rename or an `execve()` can add a task to the filter while it runs. The tracepoint handler
+//! then resets the start of the task's accounting before the filter decision
+//! ([`SchedHooks::changes`]), and sets it afterwards, so no earlier state is reported. If a worker
+//! re-evaluates the filter for a task ([`change`]), the task's accounting starts at its next
+//! observed transition.
 
 use kernel::{
     alloc::flags::__GFP_NOWARN,
@@ -81,47 +84,50 @@ use crate::{
     word::Word, //
 };
 
-/// Who woke a task. Listeners of events may look into it: see `events.c`.
+/// The task or interrupt that woke a task. Probes on the events may read it: see `events.c`.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct Waker {
-    /// The task that ran then, which an interrupt may have had nothing to do with.
+    /// The task that was running. If `context` is not 0, an interrupt on top of it is the waker,
+    /// which need not be related to this task.
     pub(crate) comm: Comm,
-    /// Its id.
+    /// The id of that task.
     pub(crate) pid: i32,
     /// 0: that task itself; 1 to 3: a softirq, hardirq or NMI on top of it.
     pub(crate) context: u8,
 }
 
-/// How a task was blocked. Listeners of events may look into it: see `events.c`.
+/// A blocked interval of a task. Probes on the events may read it: see `events.c`.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Block {
-    /// How long.
+    /// The duration in ns.
     pub(crate) ns: u64,
-    /// In which state.
+    /// The state in which the task was blocked, a value of [`sched::STATE_NAMES`].
     pub(crate) state: u32,
 }
 
-/// How a task was blocked last.
+/// The most recent blocked interval of a task.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Blocked {
-    /// In which state.
+    /// The state in which the task was blocked, a value of [`sched::STATE_NAMES`].
     pub(crate) state: u32,
-    /// The function that wanted it to sleep; 0 if unknown.
+    /// The address in the function that blocked, as in `/proc/PID/wchan`; 0 if unknown.
     pub(crate) caller: usize,
-    /// Who woke it.
+    /// The waker.
     pub(crate) waker: Waker,
 }
 
-/// How long a task was off its CPU so far, to be compared with what it was before.
+/// The total time of a task off its CPU up to now. The difference of two values is the time in
+/// between.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct OffCpu {
     pub(crate) wait_ns: u64,
     pub(crate) block_ns: u64,
 }
 
-/// What a task has done since it was first seen. Listeners of events may look into it: see `events.c`.
+/// The total times of a task since it was first observed. Probes on the events may read it: see
+/// `events.c`.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct Totals {
@@ -130,7 +136,7 @@ pub(crate) struct Totals {
     pub(crate) block_ns: u64,
 }
 
-/// A [`Waker`], in words.
+/// A [`Waker`], stored in words that other contexts may read while it changes.
 #[derive(Default)]
 struct Who {
     pid_context: Word,
@@ -154,31 +160,33 @@ impl Who {
     }
 }
 
-/// A task's account.
+/// The accounting state of a task.
 #[derive(Default)]
 struct Account {
     tag: Word,
     current: Current,
-    /// The state it is blocked in, and where it was blocked last, if that was asked for.
+    /// The state in which the task is or was last blocked, and the function that blocked, if it was
+    /// looked up.
     state: Word,
     caller: Word,
     waker: Who,
-    /// The state it was seen to be blocked in when it was about to be woken, or [`AWAKE`]; for a task that
-    /// was not seen to leave its CPU.
+    /// The state in which the task was found blocked when it was about to be woken, or [`AWAKE`].
+    /// Used if it was not observed when the task left its CPU.
     asleep: Word,
-    /// The task's mask: before it was renamed last, and when it was blocked last.
+    /// The task's mask before its last rename, `execve()` or other filter update, and when it was
+    /// last blocked.
     old_mask: Word,
     blocked_mask: Word,
-    /// Who woke it when it was blocked last.
+    /// The waker that ended the most recent blocked interval.
     unblocker: Who,
-    /// Its name before it executed a program.
+    /// The task's name before it executed a program.
     old_comm: Name,
     run_ns: Word,
     wait_ns: Word,
     block_ns: Word,
     told: Told,
-    /// The id that the task may be about to change this one for: that of its process's leader if it
-    /// executes a program, or of the thread that does, if it is the leader.
+    /// The id with which the task may be about to exchange its own: for a thread that executes a
+    /// program, the id of its process leader; for the leader, the id of that thread.
     partner: Word,
 }
 
@@ -191,8 +199,8 @@ impl Account {
         }
     }
 
-    /// For a task that was not seen before, and is followed from `from_ns` on, if it is:
-    /// [`Current::follow_from`].
+    /// Resets the state for a new task, which is accounted since `from_ns`
+    /// ([`Current::follow_from`]).
     fn open(&self, tag: u32, from_ns: u64) {
         self.current.forget(from_ns);
         self.state.set(0);
@@ -209,7 +217,7 @@ impl Account {
         self.tag.set(u64::from(tag));
     }
 
-    /// Takes over what another account says.
+    /// Copies the state of another task.
     fn inherit(&self, from: &Self) {
         self.current.inherit(&from.current);
         self.state.set(from.state.get());
@@ -235,41 +243,44 @@ impl Account {
     }
 }
 
-/// How long a task did what it did until now.
+/// The duration of the state that ends with a transition.
 struct Spent {
-    /// By the scheduler's clock.
+    /// The duration by the scheduler's clock.
     ns: u64,
-    /// As it is to be told.
+    /// The duration to report in events.
     told_ns: u64,
-    /// What that was, if it was seen to begin.
+    /// The state, if its start was observed.
     seen: Option<Doing>,
 }
 
-/// [`Account::tag`] of one that no task has had so far.
+/// [`Account::tag`] of an unused entry.
 const UNUSED: u64 = 0;
 
-/// The same of one whose task has taken another id. No task has that, as theirs have 32 bits.
+/// [`Account::tag`] of an entry whose task has changed its id. It matches no task: tags of tasks
+/// have 32 bits.
 const VACATED: u64 = u64::MAX;
 
 /// [`Account::asleep`] of a task that is not blocked.
 const AWAKE: u64 = u64::MAX;
 
-/// The accounts of all tasks.
+/// The accounting states of all tasks.
 pub(crate) struct Accounts {
     tasks: PidMap<Account>,
-    /// Since when everyone who should be followed is, in ns; [`u64::MAX`] while that changes. What is not
-    /// known then is none of the gaps: nobody was told that it would be.
+    /// Time in ns since which all selected tasks are accounted; [`u64::MAX`] while the selection
+    /// changes. Missing intervals before this time are not counted as gaps.
     all_from_ns: Word,
-    /// Intervals that are not told, since their beginning was not seen, or for want of memory.
+    /// Accounting gaps: intervals that are not reported because their start was not observed, or
+    /// because memory was short.
     gaps: Atomic<u64>,
-    /// Whether anybody but the events wants to know where traced tasks sleep.
+    /// Whether call graphs need the functions in which traced tasks block. Events look them up
+    /// themselves.
     callers: AtomicBool,
 }
 
 bind_sched_hooks!(Accounts);
 
 impl Accounts {
-    /// Without any account. May sleep.
+    /// Creates an empty table. May sleep.
     pub(crate) fn new() -> Result<KBox<Self>> {
         let tasks = PidMap::new()?;
         Ok(KBox::new(
@@ -283,7 +294,7 @@ impl Accounts {
         )?)
     }
 
-    /// How many tasks are followed.
+    /// Returns the number of accounted tasks.
     pub(crate) fn len(&self) -> u64 {
         let mut n = 0u64;
         task::for_each(|task| {
@@ -292,26 +303,27 @@ impl Accounts {
         n
     }
 
-    /// The memory of the table of accounts, in bytes.
+    /// Returns the memory of the table in bytes.
     pub(crate) fn size(&self) -> usize {
         self.tasks.size()
     }
 
-    /// Whether to find out where traced tasks sleep, which takes a walk over their stacks.
+    /// Sets whether to look up the functions in which traced tasks block, which takes a stack walk
+    /// at each wakeup.
     pub(crate) fn set_callers(&self, wanted: bool) {
         self.callers.store(wanted, Relaxed);
     }
 
-    /// Intervals that are not told.
+    /// Returns the number of accounting gaps.
     pub(crate) fn gaps(&self) -> u64 {
         self.gaps.load(Relaxed)
     }
 
-    /// Opens accounts for all tasks that there are. To be called when the probes are in place. May
-    /// sleep.
+    /// Creates accounting states for all existing tasks. Must be called after the probes are
+    /// attached. May sleep.
     pub(crate) fn open_all(&self) {
         task::for_each(|task| {
-            // Its id may have come to another task.
+            // The id of a released task may already belong to another task.
             if task.is_released() {
                 return;
             }
@@ -324,18 +336,19 @@ impl Accounts {
         });
     }
 
-    /// Who is followed is about to change.
+    /// Announces that the set of accounted tasks is about to change.
     pub(crate) fn hold(&self) {
         self.all_from_ns.set(u64::MAX);
     }
 
-    /// Everyone who should be followed is so by now: every CPU has been interrupted since that was last
-    /// changed, so that none is in the middle of a switch or a wakeup any more.
+    /// Announces that all selected tasks are accounted from now on. Every CPU has handled an
+    /// interrupt since the selection was changed, so no CPU is still in a context switch or wakeup
+    /// that began before.
     pub(crate) fn resume(&self) {
         self.all_from_ns.set(sched::now_ns());
     }
 
-    /// Where the account of a task stands, or will. Allocates.
+    /// Returns the entry for the id of a task. Allocates it if necessary, atomically.
     fn place(&self, task: Task<'_>) -> Option<&Account> {
         let id = task.pid() as u32;
         let place = self.tasks.get_or_insert(id, GFP_ATOMIC | __GFP_NOWARN);
@@ -345,10 +358,11 @@ impl Accounts {
         place.inspect_err(|_| self.gap()).ok()
     }
 
-    /// The account of a task, if it has one.
+    /// Returns the accounting state of a task, if there is one.
     ///
-    /// It stands under the id of the task, or still under the one that it had before it took over
-    /// that of its process's leader, and the leader's under the leader's, which is the other's now.
+    /// It is stored under the task's id. A thread that executes a program takes over the id of its
+    /// process leader; until [`Accounts::rehouse`], the thread's state is still stored under its
+    /// former id, and the leader's state under the leader's former id.
     #[inline]
     fn known(&self, task: Task<'_>) -> Option<&Account> {
         let account = self.tasks.get(task.pid() as u32)?;
@@ -365,8 +379,11 @@ impl Accounts {
         (other.tag.get() == tag).then_some(other)
     }
 
-    /// The account of a task, if it has one, begun anew if it was another's. Idle tasks have none.
-    /// For those who turn stamps, and for the task itself.
+    /// Returns the accounting state of a task, if there is one; resets an entry that belonged to
+    /// another task. Returns `None` for idle tasks.
+    ///
+    /// To be called only by the contexts that record transitions of the task, and by the task
+    /// itself.
     #[inline]
     fn of(&self, task: Task<'_>) -> Option<&Account> {
         if task.pid() == 0 {
@@ -379,8 +396,9 @@ impl Accounts {
     fn begun_anew(&self, task: Task<'_>) -> Option<&Account> {
         let account = self.tasks.get(task.pid() as u32);
         if task.is_released() {
-            // [`Accounts::open_all`] met all but those who were released before: they never had an account, and it
-            // is not for them to begin one. Where there is another's, theirs may have been lost to it.
+            // [`Accounts::open_all`] has created states for all tasks except those that were
+            // already released; for them, no state must be created. If the entry is in use by
+            // another task, this task may have lost its state to it, which is a gap.
             if account.is_some_and(|account| account.tag.get() != UNUSED) {
                 self.gap();
             }
@@ -393,8 +411,8 @@ impl Accounts {
         account
     }
 
-    /// How long a task, the current one, was off its CPU so far; `None` for an idle task, and for
-    /// one that there was no memory for. Any context.
+    /// Returns the total time of the current task off its CPU. Returns `None` for an idle task, or
+    /// if there was no memory for the task's state. Any context.
     #[inline]
     pub(crate) fn off_cpu(&self, task: Task<'_>) -> Option<OffCpu> {
         let account = self.known(task)?;
@@ -404,13 +422,14 @@ impl Accounts {
         })
     }
 
-    /// Whether all was seen that a task, the current one, did since it had left a CPU `switches` times.
+    /// Returns whether all waits and blocks of the current task were observed since it had left a
+    /// CPU `switches` times.
     pub(crate) fn has_seen_since(&self, task: Task<'_>, switches: u32) -> bool {
         self.known(task)
             .is_some_and(|account| account.current.covers(switches, task.switches()))
     }
 
-    /// How a task, the current one, was blocked last. Any context.
+    /// Returns the most recent blocked interval of the current task. Any context.
     pub(crate) fn last_block(&self, task: Task<'_>) -> Blocked {
         self.known(task)
             .map_or(Blocked::default(), |account| Blocked {
@@ -420,24 +439,25 @@ impl Accounts {
             })
     }
 
-    /// A task has got a verdict, and may be followed from now on that was not before.
-    /// [`SchedHooks::changes`] has said so.
+    /// Sets the start of a task's accounting after the filter decision for it, which may have added
+    /// it to the accounted tasks. [`SchedHooks::changes`] was called before.
     fn judged(&self, task: Task<'_>) {
         if let Some(account) = self.known(task) {
             account.current.follow_from(if sched::follows_everyone() {
-                // As long as all are, which is known already.
+                // All tasks are accounted; `all_from_ns` is their start.
                 0
             } else if task.is_current() {
                 sched::now_ns()
             } else {
-                // Elsewhere it may leave its CPU before that has heard.
+                // The CPU that runs the task may switch away from it before it has the new trace
+                // mask.
                 u64::MAX
             });
         }
     }
 
-    /// Puts the account of the current task where it belongs, after its id has changed. It has to
-    /// stay on its CPU meanwhile.
+    /// Moves the accounting state of the current task to the entry of its new id. The task must not
+    /// leave its CPU in between.
     fn rehouse(&self, task: Task<'_>) {
         let (Some(old), Some(account)) = (self.known(task), self.tasks.get(task.pid() as u32))
         else {
@@ -452,19 +472,20 @@ impl Accounts {
         old.tag.set(VACATED);
     }
 
-    /// The parts of a call are not told.
+    /// Counts a call whose run, wait and block times are unknown.
     pub(crate) fn count_untold(&self) {
         self.gaps.add(1, Relaxed);
     }
 
-    /// Something is not told that should be.
+    /// Counts an accounting gap, unless the set of accounted tasks is changing.
     fn gap(&self) {
         if self.all_from_ns.get() != u64::MAX {
             self.gaps.add(1, Relaxed);
         }
     }
 
-    /// How long a task did what it did before this change, if that is known.
+    /// Returns the duration of the state that ends with a transition, if it is known. `before` is
+    /// the result of the transition.
     #[inline]
     fn spent(
         &self,
@@ -486,7 +507,7 @@ impl Accounts {
         })
     }
 
-    /// The same where it was not seen to begin.
+    /// Handles a state whose start was not observed, for [`Accounts::spent`].
     #[cold]
     fn spent_unseen(
         &self,
@@ -554,7 +575,7 @@ impl Accounts {
         events::task_wait::trace(task, wait.told_ns, since, behind);
     }
 
-    /// A blocked task is woken.
+    /// Records that a blocked task is woken.
     fn unblocks(&self, account: &Account, task: Task<'_>, now_ns: u64, waker: &Waker) {
         account.unblocker.set(waker);
         let clock = clock::trace_clock();
@@ -563,9 +584,9 @@ impl Accounts {
         let Some(block) = self.spent(account, Part::Block, before, now_ns, clock) else {
             return;
         };
-        // Only for tasks that are traced now, or were when they went to sleep: calls that were
-        // recorded then are closed when they return. A walk over a stack costs more than all the
-        // rest.
+        // Only for tasks that are traced now or were traced when they blocked, because calls that
+        // were recorded then get their exit record later. A stack walk costs more than the rest of
+        // this function.
         let traced = self.callers.read_once()
             && u64::from(task::mask_of::<Watch>(task)) | account.blocked_mask.get() != 0;
         account.caller.set(match traced {
@@ -580,12 +601,13 @@ impl Accounts {
     }
 }
 
-/// A task that is not followed is about to be, or the other way round, by nothing that it does itself. Any context but NMI.
+/// Announces that a filter update, not caused by the task itself, may add the task to or remove it
+/// from the accounted tasks. Any context except NMI.
 pub(crate) fn change(task: Task<'_>) {
     sched::changes::<Accounts>(task);
 }
 
-/// Whether a task is followed, which is not an idle one. For probes.
+/// Returns whether a task, which must not be an idle task, is accounted. To be called by probes.
 fn follows(task: Task<'_>) -> bool {
     sched::follows_everyone() || sched::follows(task::mask_of::<Watch>(task))
 }
@@ -607,7 +629,8 @@ impl SchedHooks for Accounts {
         if !follows(task) {
             return;
         }
-        // It may be leaving its CPU at this moment, and nothing else of it be touched.
+        // The task may be leaving its CPU at the same time, so nothing else of its state may be
+        // changed here.
         let Some(account) = self.known(task) else {
             return;
         };
@@ -619,8 +642,8 @@ impl SchedHooks for Accounts {
             });
         });
         if !account.current.is_of(task.switches()) {
-            // Nobody has seen how it left its CPU, if it did. If it is doing so just now, that
-            // says more, and this nothing.
+            // It was not observed whether the task left its CPU. If it is leaving it right now, the
+            // switch updates the stamp, and the wakeup ignores this value.
             account
                 .asleep
                 .set(sched::blocked_in(task).map_or(AWAKE, u64::from));
@@ -641,13 +664,14 @@ impl SchedHooks for Accounts {
         } else {
             let seen = account.current.is_of(task.switches());
             let asleep = account.asleep.get();
-            // That it was seen to go to sleep may be long ago, and it be up again, while nobody looked.
+            // The stamp may be old: the task may have been woken since, while it was not accounted.
+            // So `BLOCKED` alone does not prove that it is blocked.
             let awake = match seen {
                 true => task.has_cpu() || account.current.get().doing != Doing::BLOCKED,
                 false => asleep == AWAKE,
             };
             if awake {
-                // It was woken before it had left its CPU, or twice.
+                // The task was woken before it left its CPU, or it was woken twice.
                 return;
             }
             if !seen {
@@ -663,7 +687,7 @@ impl SchedHooks for Accounts {
     }
 
     fn fork(&self, parent: Task<'_>, child: Task<'_>) {
-        // Whoever had the id before may even have had the same tag.
+        // Always reset the entry: the previous task with this id may even have had the same tag.
         if let Some(account) = self.place(child) {
             account.open(child.tag(), sched::now_ns());
         }
@@ -676,7 +700,7 @@ impl SchedHooks for Accounts {
         };
         account.old_comm.set(task.comm());
         if task.pid() != task.tgid() {
-            // It gets the verdict of the leader along with its id.
+            // With the leader's id, the thread also gets the filter decision for the leader.
             account.current.follow_from(u64::MAX);
             account.partner.set(task.tgid() as u64);
             if let Some(leader) = self.tasks.get(task.tgid() as u32) {
@@ -701,7 +725,7 @@ impl SchedHooks for Accounts {
             .old_mask
             .set(u64::from(task::mask_of::<Watch>(task)));
         if !sched::follows_everyone() {
-            // The task may be followed before its account knows since when.
+            // The task may be accounted before the start of its accounting is set.
             account.current.follow_from(u64::MAX);
         }
     }
@@ -734,7 +758,7 @@ impl SchedHooks for Accounts {
         self.tasks.reclaim(|| {
             task::for_each(|task| {
                 let account = self.tasks.mark(task.pid() as u32);
-                // A thread that executes a program has its account under the id that it had before.
+                // The state of a thread that executes a program is stored under its former id.
                 if let Some(partner) = account.map(|account| account.partner.get()) {
                     self.tasks.mark(partner as u32);
                 }

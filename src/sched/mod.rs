@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where a task's time goes: running, waiting for a CPU, or blocked, and who ended it.
+//! Task accounting: how long each task runs, waits for a CPU and is blocked, and which task wakes
+//! it.
 
 pub(crate) mod accounts;
 pub(crate) mod stamp;

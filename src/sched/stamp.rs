@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a task is doing, since when, and whether that is all that it did.
+//! The state machine of a task's accounting: its state, since when, and whether transitions were
+//! missed.
 
 use crate::word::Word;
 
-/// What a task is doing, as it stands in a [`Stamp`].
+/// The state of a task, as stored in a [`Stamp`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Doing(u8);
 
 impl Doing {
-    /// Nobody has seen it do anything yet.
+    /// No transition of the task was observed so far.
     pub(crate) const UNKNOWN: Self = Self(0);
-    /// It has a CPU.
+    /// The task has a CPU.
     pub(crate) const RUNNING: Self = Self(1);
-    /// It waits for a CPU, since it was woken.
+    /// The task waits for a CPU since it was woken.
     pub(crate) const WOKEN: Self = Self(2);
-    /// The same, since it was preempted or gave up its CPU for a moment.
+    /// The task waits for a CPU since it was preempted or yielded its CPU.
     pub(crate) const PREEMPTED: Self = Self(3);
-    /// It is blocked.
+    /// The task is blocked.
     pub(crate) const BLOCKED: Self = Self(4);
-    /// It has ended.
+    /// The task has ended.
     pub(crate) const ENDED: Self = Self(5);
 }
 
-/// How many bits tell what it is doing; the others have room for a time of 36 years.
+/// The number of bits that hold the state; the remaining 61 bits hold a time of up to 73 years.
 const DOING_BITS: u32 = 3;
 
-/// A moment at which a task began to do something. All zero is [`Doing::UNKNOWN`].
+/// A state of a task and the time of the transition to it. All zero is [`Doing::UNKNOWN`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stamp {
-    /// What it does since then.
+    /// The state.
     pub(crate) doing: Doing,
-    /// In ns.
+    /// The time of the transition, in ns.
     pub(crate) since_ns: u64,
 }
 
@@ -47,50 +48,52 @@ impl Stamp {
         self.since_ns << DOING_BITS | u64::from(self.doing.0)
     }
 
-    /// How long that is, at `now_ns`; 0 if the clock of another CPU is behind.
+    /// Returns the time in this state until `now_ns`, in ns; 0 if the clock of this CPU is behind.
     pub(crate) fn elapsed_ns(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.since_ns)
     }
 }
 
-/// What a change says of the time before it.
+/// The information that a transition yields about the state that it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Before {
-    /// This is what the task did.
+    /// The state and its start are known.
     Known(Stamp),
-    /// Changes were not seen, but for so long, at least, the task has done what this change is the end
-    /// of. In ns.
+    /// Earlier transitions were not observed. The state that ends now lasted at least since this
+    /// time, in ns.
     Since(u64),
-    /// A change was not seen that should have been.
+    /// A transition was missed although the task is accounted.
     Missed,
-    /// Changes were not seen, nor was anybody promised that they would be.
+    /// Earlier transitions were not observed, because the task was not accounted.
     NotFollowed,
 }
 
-/// What a task does, and whether all was seen that it did before.
+/// The current state of a task, and whether all transitions to it were observed.
 ///
-/// A task's changes are seen while it is followed. What vouches for a stamp is how often the task has
-/// left a CPU: of two changes that follow upon each other the kernel's own count says so. So a stamp from
-/// before a time when nobody looked is found out by itself, and needs no clearing.
+/// Transitions are observed while the task is accounted. The kernel counts how often a task leaves
+/// a CPU; this count is stored with each stamp, and shows whether two observed transitions are
+/// consecutive. So a stamp that is outdated because the task was not accounted in between is
+/// detected, and stamps need not be cleared.
 ///
-/// Those who turn it follow upon each other, as [`crate::ktrace::sched`] says, so that a load and a
-/// store make a change.
+/// The transitions of one task are ordered by the scheduler (see [`crate::ktrace::sched`]), so a
+/// transition is a load and a store, without a lock.
 #[derive(Default)]
 pub(crate) struct Current {
     stamp: Word,
-    /// The count at the stamp in the lower half; in the upper one, that from which on none of the task's
-    /// waits and blocks was missed, even in part.
+    /// In the lower half, the switch count at the stamp; in the upper half, the count since which
+    /// no wait or block of the task was missed, not even in part.
     counts: Word,
-    /// Since when the task is followed, for reasons of its own, in ns; 0 if for none but that everyone is.
+    /// Since when this task is accounted individually, in ns; 0 if it is accounted only together
+    /// with all other selected tasks.
     from_ns: Word,
 }
 
-/// How often a task has left a CPU, as it stands in an account.
+/// The switch counts of a task's accounting state.
 #[derive(Clone, Copy)]
 struct Counts {
-    /// At its latest change that was seen.
+    /// The count at the latest observed transition.
     seen: u32,
-    /// None of its waits and blocks that came after this one was missed.
+    /// The count since which no wait or block was missed.
     whole: u32,
 }
 
@@ -108,7 +111,7 @@ impl Counts {
 }
 
 impl Current {
-    /// What there is.
+    /// Returns the latest stamp.
     #[inline]
     pub(crate) fn get(&self) -> Stamp {
         Stamp::from_bits(self.stamp.get())
@@ -119,25 +122,26 @@ impl Current {
         Counts::from_bits(self.counts.get())
     }
 
-    /// Whether the latest stamp is that of a task which has left a CPU so many times and has neither
-    /// left one nor got one since.
+    /// Returns whether the latest stamp is current for a task that has left a CPU `switches` times:
+    /// it has neither left nor got a CPU since then.
     #[inline]
     pub(crate) fn is_of(&self, switches: u32) -> bool {
         self.counts().seen == switches && self.get().doing != Doing::UNKNOWN
     }
 
-    /// Whether all waits and blocks were seen of a task, which had left a CPU `then` times, and now has
-    /// `now` times and runs.
+    /// Returns whether all waits and blocks of a task were observed since it had left a CPU `then`
+    /// times. The task is running now, and has left a CPU `now` times.
     pub(crate) fn covers(&self, then: u32, now: u32) -> bool {
         let since_whole = then.wrapping_sub(self.counts().whole) as i32;
         self.is_of(now) && self.get().doing == Doing::RUNNING && since_whole >= 0
     }
 
-    /// The task leaves its CPU and is `doing` from now on; `switches` counts that already. Everyone who
-    /// should be followed is so since `all_from_ns`, and nobody is if that is [`u64::MAX`].
+    /// Records that the task leaves its CPU and enters the state `doing`. `switches` includes this
+    /// switch. All selected tasks are accounted since `all_from_ns`, or none if that is
+    /// [`u64::MAX`].
     ///
-    /// Time never runs backwards: where the clock of this CPU is behind that of the one before, the
-    /// new stamp begins where the old one did, so that what is added up stays whole.
+    /// Times never decrease: if the clock of this CPU is behind that of the previous one, the new
+    /// stamp gets the time of the old one, so that sums stay consistent.
     #[inline]
     pub(crate) fn leave(
         &self,
@@ -151,7 +155,7 @@ impl Current {
         self.turn(doing, switches, (at, ran), now_ns, all_from_ns)
     }
 
-    /// The same of a task that gets a CPU.
+    /// Records that the task gets a CPU. For `all_from_ns`, see [`Current::leave`].
     #[inline]
     pub(crate) fn arrive(&self, switches: u32, now_ns: u64, all_from_ns: u64) -> Before {
         let waited = |before| before == Doing::WOKEN || before == Doing::PREEMPTED;
@@ -164,7 +168,7 @@ impl Current {
         )
     }
 
-    /// The same of a task that was blocked and is woken.
+    /// Records that the task was blocked and is woken. For `all_from_ns`, see [`Current::leave`].
     #[inline]
     pub(crate) fn wake(&self, switches: u32, now_ns: u64, all_from_ns: u64) -> Before {
         let blocked = |before| before == Doing::BLOCKED;
@@ -177,8 +181,10 @@ impl Current {
         )
     }
 
-    /// The stamp before has to be of the time when the task had left a CPU `at` times, and of what it
-    /// must have done to do something else now.
+    /// Records a transition to `doing`.
+    ///
+    /// No transition was missed if the previous stamp is from the time when the task had left a CPU
+    /// `at` times, and `fits` accepts its state as the predecessor of `doing`.
     #[inline]
     fn turn(
         &self,
@@ -215,7 +221,7 @@ impl Current {
         self.counts.set(Counts { seen, whole }.to_bits());
     }
 
-    /// A task that never did anything else is woken.
+    /// Records the first wakeup of a new task.
     pub(crate) fn begin(&self, switches: u32, now_ns: u64) {
         let stamp = Stamp {
             doing: Doing::WOKEN,
@@ -225,20 +231,21 @@ impl Current {
         self.turn_unseen(switches, switches);
     }
 
-    /// The task may be followed from now on that was not before, in ns; [`u64::MAX`] if that may only
-    /// come to pass a little later.
+    /// Sets since when this task is accounted individually, in ns. [`u64::MAX`] if the accounting
+    /// starts a little later: at the task's next observed transition.
     pub(crate) fn follow_from(&self, ns: u64) {
         self.from_ns.set(ns);
     }
 
-    /// This is about another task now, which is followed from `ns` on, as above.
+    /// Resets the state for another task, which is accounted since `ns`; see
+    /// [`Current::follow_from`].
     pub(crate) fn forget(&self, ns: u64) {
         self.stamp.set(0);
         self.counts.set(0);
         self.from_ns.set(ns);
     }
 
-    /// Takes over what another says.
+    /// Copies the state of another task.
     pub(crate) fn inherit(&self, from: &Self) {
         self.stamp.set(from.stamp.get());
         self.counts.set(from.counts.get());

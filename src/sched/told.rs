@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A task's times as its events tell them: by the trace clock in use.
+//! Converts a task's times from the scheduler's clock to the trace clock, for its events.
 //!
-//! Accounts are kept by the scheduler's clock, as is the call graph. While the user has chosen another
-//! trace clock, each stamp is taken by that one as well, so that what an event tells and the times
-//! in front of the events are of one clock. A time that began by one clock and ended by another is told
-//! by the scheduler's, which ran all along; so is every time if the trace clock counts something else.
+//! Task accounting and the call graph use the scheduler's clock. If the user has selected another
+//! trace clock, each transition is also stamped with that clock, so that the durations in an event
+//! and the event's timestamp are of the same clock. If the trace clock is changed during an
+//! interval, or does not count ns, the duration by the scheduler's clock is reported.
 
 use crate::{
     ktrace::clock::Reading,
@@ -14,7 +14,7 @@ use crate::{
 
 use super::accounts::Totals;
 
-/// What part of a task's time it is.
+/// A part of a task's time.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
     Run,
@@ -22,21 +22,23 @@ pub(super) enum Part {
     Block,
 }
 
-/// The latest stamp of a task by the trace clock, and what that has made of its totals. Written by those
-/// who turn the task's [`Current`](super::stamp::Current), after that.
+/// The time of a task's latest transition by the trace clock, and the resulting differences of its
+/// totals.
+///
+/// The context that writes the task's [`Current`](super::stamp::Current) writes this afterwards.
 #[derive(Default)]
 pub(super) struct Told {
-    /// The clock, 0 if the stamp is by none.
+    /// The trace clock of `since_ns`; 0 if the latest transition has no time by a trace clock.
     clock: Word,
     since_ns: Word,
-    /// By how much what was told is more than what the scheduler's clock has, modulo 2^64.
+    /// The reported total minus the total by the scheduler's clock, modulo 2^64, for each part.
     run_more: Word,
     wait_more: Word,
     block_more: Word,
 }
 
 impl Told {
-    /// For a task that was not seen before.
+    /// Resets the state for a new task.
     pub(super) fn open(&self) {
         self.clock.set(0);
         for more in [&self.run_more, &self.wait_more, &self.block_more] {
@@ -44,7 +46,7 @@ impl Told {
         }
     }
 
-    /// Takes over what another task's says.
+    /// Copies the state of another task.
     pub(super) fn inherit(&self, from: &Self) {
         self.since_ns.set(from.since_ns.get());
         self.clock.set(from.clock.get());
@@ -53,7 +55,8 @@ impl Told {
         self.block_more.set(from.block_more.get());
     }
 
-    /// How long it is since the latest stamp, which by the scheduler's clock is `elapsed_ns`.
+    /// Returns the time since the latest transition in ns; `elapsed_ns` is this time by the
+    /// scheduler's clock.
     pub(super) fn elapsed_ns(&self, now: Option<Reading>, elapsed_ns: u64) -> u64 {
         match now {
             Some(now) if self.clock.get() == u64::from(now.clock) => {
@@ -63,7 +66,7 @@ impl Told {
         }
     }
 
-    /// The task does something else from now on. Nothing is told of what it did so far.
+    /// Records a transition without reporting the duration of the state that ends.
     #[inline]
     pub(super) fn turn(&self, now: Option<Reading>) {
         match now {
@@ -76,7 +79,8 @@ impl Told {
     #[cold]
     fn stamp(&self, now: Reading) {
         let clock = u64::from(now.clock);
-        // As with the scheduler's clock: where that of this CPU is behind, what is added up stays whole.
+        // If the clock of this CPU is behind that of the previous one, the old time is kept, so
+        // that sums stay consistent. The accounting does the same with the scheduler's clock.
         let least = match self.clock.get() == clock {
             true => self.since_ns.get(),
             false => 0,
@@ -85,7 +89,8 @@ impl Told {
         self.clock.set(clock);
     }
 
-    /// The same of a part that took `elapsed_ns` by the scheduler's clock. Returns what to tell.
+    /// Records a transition that ends a part of `elapsed_ns` by the scheduler's clock. Returns the
+    /// duration to report.
     #[inline]
     pub(super) fn end(&self, part: Part, now: Option<Reading>, elapsed_ns: u64) -> u64 {
         let told_ns = self.elapsed_ns(now, elapsed_ns);
@@ -101,7 +106,7 @@ impl Told {
         told_ns
     }
 
-    /// The sums of what was told, where the scheduler's clock has these.
+    /// Returns the reported totals that correspond to `totals` by the scheduler's clock.
     pub(super) fn totals(&self, totals: &Totals) -> Totals {
         Totals {
             run_ns: totals.run_ns.wrapping_add(self.run_more.get()),

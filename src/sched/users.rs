@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Accounts are kept while somebody listens to an event that is made of them.
+//! Turns task accounting on and off as events in `events/ferrotrace/` get and lose listeners.
 
 use kernel::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::{
     }, //
 };
 
-/// Who listens to the events in `events/ferrotrace/`.
+/// Receives notifications about listeners of the events in `events/ferrotrace/`.
 pub(crate) struct Users;
 
 bind_event_users!(Users);
@@ -23,7 +23,7 @@ impl EventUsers for Users {
         let Some(state) = state.as_mut() else {
             return Ok(());
         };
-        // Not all who listen are told.
+        // BPF programs and other modules do not wait for the result, so it is logged as well.
         state
             .set_listened(any)
             .inspect_err(|error| pr_err!("cannot watch the scheduler: {:?}\n", error))

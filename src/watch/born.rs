@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What tasks were born with, for all trace arrays; and where that waits while the id of a task
-//! changes.
+//! The selection that tasks inherit when they are forked, for all trace arrays; and the storage
+//! that preserves it while the id of a thread changes.
 
 use crate::filter::verdict::{
     Forget,
     Lineage, //
 };
 
-/// What a task was born with: bits of the trace arrays' slots.
+/// The inherited selection of a task: one bit for each trace-array slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Born {
-    /// As if a `set_*` list named the task.
+    /// Treat the task as if a `set_*` list matched it.
     pub(crate) traced: u32,
-    /// As if a `set_notrace_*` list named it.
+    /// Treat the task as if a `set_notrace_*` list matched it.
     pub(crate) excluded: u32,
 }
 
 impl Born {
-    /// With nothing.
+    /// Returns whether nothing was inherited.
     pub(crate) fn is_empty(self) -> bool {
         self == Self::default()
     }
 
-    /// What counts in the trace array with that slot.
+    /// Returns the selection for the trace array with this slot.
     pub(crate) fn lineage(self, slot: u32) -> Lineage {
         Lineage {
             traced: self.traced >> slot & 1 != 0,
@@ -31,13 +31,13 @@ impl Born {
         }
     }
 
-    /// Adds what counts there, of which there was nothing yet.
+    /// Sets the selection for the trace array with this slot, which must be empty before.
     pub(crate) fn add(&mut self, slot: u32, lineage: Lineage) {
         self.traced |= u32::from(lineage.traced) << slot;
         self.excluded |= u32::from(lineage.excluded) << slot;
     }
 
-    /// Takes out what does not count any more, in the trace array with that bit.
+    /// Clears the parts in `what` for the trace array with this bit.
     pub(crate) fn forget(&mut self, bit: u32, what: Forget) {
         if what.traced {
             self.traced &= !bit;
@@ -48,35 +48,36 @@ impl Born {
     }
 }
 
-/// How many can wait at a time.
+/// Maximum number of entries in [`Heirs`].
 pub(crate) const HEIRS: usize = 16;
 
-/// What threads were born with that are about to take over the id of their process.
+/// The inherited selections of threads that are about to take over the id of their process.
 ///
-/// A thread whose `exec` fails from then on is killed. What waits for it goes when its tag comes to another task
-/// ([`Heirs::take`]), or when there is no room.
+/// If the `execve()` of such a thread fails later, the thread is killed. Its entry is removed when
+/// its tag is used by another task ([`Heirs::take`]), or when it is replaced because the table is
+/// full.
 #[derive(Default)]
 pub(crate) struct Heirs {
-    /// Tags, 0 where there is none, and what waits.
+    /// The tag, 0 if unused, and the inherited selection.
     places: [(u32, Born); HEIRS],
-    /// Where room is made next if there is none.
+    /// The entry to replace next if the table is full.
     next: usize,
 }
 
 impl Heirs {
-    /// What waits for the task with that tag.
+    /// Returns the entry of the task with this tag.
     pub(crate) fn get(&self, tag: u32) -> Option<Born> {
         let place = self.places.iter().find(|place| place.0 == tag);
         place.map(|place| place.1)
     }
 
-    /// The same, which waits no longer.
+    /// Removes and returns the entry of the task with this tag.
     pub(crate) fn take(&mut self, tag: u32) -> Option<Born> {
         let place = self.places.iter_mut().find(|place| place.0 == tag);
         place.map(|place| core::mem::take(place).1)
     }
 
-    /// Sets it aside. Returns false if what waited for somebody else has gone for want of room.
+    /// Adds an entry. Returns false if the table was full and another entry was replaced.
     pub(crate) fn put(&mut self, tag: u32, born: Born) -> bool {
         self.take(tag);
         if let Some(place) = self.places.iter_mut().find(|place| place.0 == 0) {
@@ -90,7 +91,7 @@ impl Heirs {
         false
     }
 
-    /// Takes out of all what does not count any more, in the trace array with that bit.
+    /// Clears the parts in `what` for the trace array with this bit, in all entries.
     pub(crate) fn forget(&mut self, bit: u32, what: Forget) {
         for (_, born) in &mut self.places {
             born.forget(bit, what);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is known of one task id: words that are read without a lock, and written as [the module
-//! above](super) says.
+//! The filter state of one task id: words that are read without a lock, and written as [the parent
+//! module](super) describes.
 
 use kernel::sync::atomic::{
     Atomic,
@@ -14,17 +14,18 @@ use crate::{
     ktrace::once::Once, //
 };
 
-/// What is known of a task id.
+/// The filter state of a task id.
 #[derive(Default)]
 pub(super) struct Entry {
-    /// The mask in the lower half, the tag of its task in the upper one.
+    /// The mask in the lower half, the tag of the task in the upper half.
     verdict: Verdict,
-    /// What the task was born with.
+    /// The inherited selection of the task.
     traced: Bits,
     excluded: Bits,
-    /// The generation in which a hook judged the task; 0 if none has.
+    /// The generation in which a hook evaluated the filters for the task; 0 if none has.
     pub(super) decided: Bits,
-    /// The last one in which another task renamed it, until that is settled; otherwise 0.
+    /// The latest generation in which another task renamed it, until the worker has rechecked the
+    /// task; otherwise 0.
     pub(super) doubted: Bits,
 }
 
@@ -59,13 +60,14 @@ fn pack(mask: u32, tag: u32) -> u64 {
 }
 
 impl Entry {
-    /// The bits of the trace arrays that want the task. Any context.
+    /// Returns the bits of the trace arrays whose filter selects the task. Any context.
     #[inline]
     pub(super) fn mask(&self) -> u32 {
         self.verdict.0.read_once() as u32
     }
 
-    /// Whether this is about the task with that tag, and not one that had the id before.
+    /// Returns whether this is the state of the task with this tag, and not of a former owner of
+    /// the id.
     pub(super) fn is_of(&self, tag: u32) -> bool {
         (self.verdict.0.read_once() >> 32) as u32 == tag
     }
@@ -74,20 +76,20 @@ impl Entry {
         self.verdict.0.write_once(pack(mask, tag));
     }
 
-    /// Takes `bit` out of the mask.
+    /// Clears `bit` in the mask.
     pub(super) fn lift(&self, bit: u32) {
         let before = self.verdict.0.load(Relaxed);
-        // A task that is being freed at the same time has its entry cleared, which is as good.
+        // If this fails, the task is being freed concurrently, and its mask is cleared as a whole.
         let _ = self
             .verdict
             .0
             .cmpxchg(before, before & !u64::from(bit), Relaxed);
     }
 
-    /// The task with that tag is no more; `rules` need not be held.
+    /// Clears the mask and the tag when the task with this tag is freed. `rules` need not be held.
     pub(super) fn free(&self, tag: u32) {
         let mut before = self.verdict.0.load(Relaxed);
-        // Not if the id has a new owner, even if it becomes so just now.
+        // Not if the id has a new owner, even if that stores its own tag concurrently.
         while (before >> 32) as u32 == tag {
             match self.verdict.0.cmpxchg(before, 0, Relaxed) {
                 Ok(_) => return,
@@ -114,7 +116,7 @@ impl Entry {
         self.set_born(born);
     }
 
-    /// Makes it an id of which nothing is known.
+    /// Resets the state to that of an unused id.
     pub(super) fn clear(&self) {
         self.set_verdict(0, 0);
         self.set_born(Born::default());

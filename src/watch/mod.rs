@@ -1,48 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Every task's verdict, kept up to date.
+//! The filter decisions for all tasks, kept up to date.
 //!
-//! A task's verdict is a mask with one bit for each trace array that has a filter. It is decided
-//! when the task is made, renamed, executes a program, or when a filter changes; on the hot path it
-//! is only looked up, at a switch of tasks, and copied to the CPU's gate ([`crate::ktrace::gate`]).
+//! The filter decision for a task is a mask with one bit for each trace array that has a filter. It
+//! is computed when the task is created, is renamed or executes a program, or when a filter
+//! changes. On the hot path, at a context switch, it is only looked up and copied to the trace mask
+//! of the CPU ([`crate::ktrace::gate`]).
 //!
 //! # Locking
 //!
-//! Verdicts are read without a lock. They are written under `rules`, all but one: a task that is
-//! freed has its entry cleared by compare-and-exchange. An entry carries the tag of its task, so
-//! that an id which is used again is not mistaken for the task that had it before: the new owner's
-//! verdict is not cleared when the old one is freed at last.
+//! Filter decisions are read without a lock. They are written under `rules`, with two exceptions.
+//! The entry of a task that is freed is cleared by compare-and-exchange. An entry carries the tag
+//! of its task, so that a reused id is not confused with its former owner: the new owner's decision
+//! is not cleared when the former owner is finally freed. The masks of idle tasks are written only
+//! by [`Watch::set_filter`], whose callers are serialized.
 //!
-//! `rules` is taken in task context only, and never held while names are matched against patterns:
+//! `rules` is taken in task context only, and is not held while names are matched against patterns:
 //! the filters are read under RCU. A decision is stored under the lock if the generation is still
-//! the one that it began with, and is made again otherwise. A generation begins only when a filter
-//! changes or the worker starts a round, so this ends soon.
+//! the one in which the evaluation began; otherwise the evaluation is repeated. A generation begins
+//! only when a filter changes or the worker starts a round, so repetitions are rare.
 //!
 //! # A rename while a filter changes
 //!
-//! The kernel reports a rename before it writes the new name. So a scan of all tasks may come upon
-//! a task that was just judged by its new name and still bears the old one. Both would be wrong: to
-//! judge it by the old name, and to miss a rename that was reported before the filter changed and
-//! is not written yet. The first is told by `decided`, which says in which generation a hook has
-//! judged the task; the second cannot be there once every task has passed a point where it sleeps
-//! or returns to user space, which the scan waits for.
+//! The kernel reports a rename before it writes the new name. So a scan of all tasks may reach a
+//! task that a hook has just evaluated by its new name, but that still has its old name. Two errors
+//! must be avoided: to evaluate the task by the old name, and to miss a rename that was reported
+//! before the filter changed but is not yet written. The first is avoided by `decided`, the
+//! generation in which a hook evaluated the task. The second cannot occur after every task has
+//! passed a point where it sleeps or returns to user space; the scan waits for that.
 //!
-//! # Two renames of one task at the same time
+//! # Two concurrent renames of one task
 //!
-//! A task renames itself while another one of its process renames it: the kernel takes no lock for
-//! that, so the name that stays need not be the one that was reported last. A task that another one
-//! has renamed is `doubted` until a worker has settled it, in rounds. A round begins a generation and
-//! then waits as a scan does: names that were reported before the round are written then. A task that
-//! no hook has judged in the round has its name for good, and is judged by it. Of one that was judged
-//! in the round, two reports may have met if the other's was not made before the round that was
-//! before this one: the next round looks again. If it was, then the other's name was written when this
-//! round began, and what the task was judged by in it is the newer one.
+//! A task may rename itself while another task of its process renames it. The kernel takes no lock
+//! for that, so the final name need not be the one that was reported last. A task that was renamed
+//! by another task is marked `doubted` until the worker has rechecked it, in rounds. A round begins
+//! a generation and then waits in the same way as a scan, so that names that were reported before
+//! the round are written.
+//!
+//! If no hook evaluated the task during this round, its name is final, and the decision is made by
+//! it. If a hook did, there are two cases. If the other task's rename was reported before the
+//! previous round, that name was written before this round began, and the hook evaluated the newer
+//! name: its decision is final. Otherwise the two renames may have raced, and the next round checks
+//! the task again.
 //!
 //! # A thread that executes a program
 //!
-//! It takes over the id of its process, and the one that it had is free before the program runs: who
-//! is made then may get it. So what the thread was born with is set aside when it begins (`heirs`), and
-//! is found by its tag when the thread is first judged under its new id.
+//! The thread takes over the id of its process, and its former id becomes free before the program
+//! runs, so a new task may get it. Therefore the inherited selection of the thread is saved in
+//! `heirs` before the exchange, and is found by the thread's tag when the thread is first evaluated
+//! with its new id.
 
 mod born;
 mod entry;
@@ -103,46 +109,46 @@ use crate::{
     sched::accounts,
 };
 
-/// What writers of verdicts agree on.
+/// The state that all writers of filter decisions share.
 struct Rules {
-    /// Changes with every change of a filter and every round of the worker's; never 0.
+    /// Incremented when a filter changes and when the worker starts a round; never 0.
     generation: u32,
-    /// With which generation the worker's last round began.
+    /// The generation with which the worker's latest round began.
     round: u32,
-    /// A scan goes on.
+    /// A scan of all tasks is in progress.
     scanning: bool,
     heirs: Heirs,
 }
 
-/// Whether `generation` is `first` or came after it; 0 is none.
+/// Returns whether `generation` is `first` or a later one. 0 means no generation.
 fn is_since(generation: u32, first: u32) -> bool {
     generation != 0 && generation.wrapping_sub(first) as i32 >= 0
 }
 
 impl Rules {
-    /// Begins a generation.
+    /// Begins a generation and returns it.
     fn begin(&mut self) -> u32 {
         self.generation = self.generation.wrapping_add(1).max(1);
         self.generation
     }
 }
 
-/// The filters in force, by slot. Written under `rules`.
+/// The current filters, indexed by slot. Written under `rules`.
 struct Filters {
     places: [Published<Filter>; SLOTS as usize],
     /// The slots that have a filter.
     used: Atomic<u32>,
-    /// The slots whose filter depends on names.
+    /// The slots whose filter depends on task names.
     by_name: Atomic<u32>,
 }
 
 impl Filters {
-    /// Whether a rename can change any verdict.
+    /// Returns whether a rename can change a filter decision.
     fn need_comm(&self) -> bool {
         self.by_name.read_once() != 0
     }
 
-    /// Calls `with` with each filter and its slot. Any context.
+    /// Calls `with` for each filter and its slot. Any context.
     fn for_each(&self, mut with: impl FnMut(u32, &Filter)) {
         let guard = rcu::read_lock();
         let mut left = self.used.read_once();
@@ -172,7 +178,7 @@ impl Filters {
     }
 }
 
-/// A task as the rules see it.
+/// The attributes of a task that an evaluation uses.
 struct Subject {
     pid: i32,
     tgid: i32,
@@ -199,24 +205,25 @@ impl Subject {
     }
 }
 
-/// The verdicts on all tasks.
+/// The filter decisions for all tasks.
 #[pin_data]
 pub(crate) struct Watch {
     tasks: PidMap<Entry>,
-    /// Idle tasks share the id 0, so theirs are kept by CPU.
+    /// The masks of the idle tasks, indexed by CPU, because idle tasks share the id 0.
     idle: KVec<Atomic<u32>>,
     filters: Filters,
     #[pin]
     rules: SpinLock<Rules>,
-    /// Verdicts that could not be kept for want of memory, or not be told to a CPU at once; and what threads were
-    /// born with that had to make room in `heirs`.
+    /// Filter updates that were lost: decisions that could not be stored because memory was short,
+    /// trace masks that another CPU could not be made to update immediately, and inherited
+    /// selections that were replaced in `heirs`.
     lost: Atomic<u64>,
 }
 
 bind_task_hooks!(Watch);
 
 impl Watch {
-    /// With no filter yet. May sleep.
+    /// Creates the state without any filter. May sleep.
     pub(crate) fn new() -> Result<Pin<KBox<Self>>> {
         let tasks = PidMap::new()?;
         let mut idle = KVec::new();
@@ -244,17 +251,17 @@ impl Watch {
         )
     }
 
-    /// Verdicts that were lost: see [`Watch`].
+    /// Returns the number of lost filter updates.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Relaxed)
     }
 
-    /// The memory of the table of verdicts, in bytes.
+    /// Returns the memory of the table in bytes.
     pub(crate) fn size(&self) -> usize {
         self.tasks.size()
     }
 
-    /// How many tasks have a verdict that bit `slot` is set in.
+    /// Returns the number of tasks that the filter of `slot` selects, idle tasks included.
     pub(crate) fn matched(&self, slot: u32) -> u64 {
         let mut n = 0u64;
         let mut count = |mask: u32| n = n.wrapping_add(u64::from(mask >> slot & 1));
@@ -263,8 +270,11 @@ impl Watch {
         n
     }
 
-    /// Puts a filter into force and judges every task by it; without one, forgets what was decided.
-    /// What tasks were born with is kept but for `forget`. May sleep. The gate is not told.
+    /// Installs a filter and evaluates it for every task; with `None`, removes the filter and its
+    /// decisions. May sleep.
+    ///
+    /// The parts of inherited selections in `forget` are cleared. The trace masks of the CPUs are
+    /// not updated; the caller must do that.
     pub(crate) fn set_filter(&self, slot: u32, filter: Option<Arc<Filter>>, forget: Forget) {
         let bit = 1 << slot;
         let by_name = filter.as_ref().is_some_and(|filter| filter.needs_comm());
@@ -297,26 +307,28 @@ impl Watch {
         self.rules.lock().scanning = false;
     }
 
-    /// Judges a task by one filter that has changed with generation `since`. Whether its verdict is in doubt.
+    /// Evaluates one filter, which has changed with generation `since`, for a task. Returns whether
+    /// the worker must recheck the decision.
     fn judge_one(&self, slot: u32, filter: &Filter, since: u32, task: Task<'_>) -> bool {
         loop {
             let subject = Subject::new(task, task.comm());
             let born = self.born(&self.rules.lock(), &subject);
             let traced = filter.judge(&subject.as_task(), born.lineage(slot));
             let mut rules = self.rules.lock();
-            // Its id may have come to another task, whose verdict this would overwrite. If that
-            // comes later, `new_task()` waits for the lock.
+            // The id may already belong to another task, whose decision must not be overwritten. If
+            // it is reused later, `new_task()` waits for the lock.
             if task.is_released() {
                 return false;
             }
             if task.pid() != subject.pid || self.born(&rules, &subject) != born {
-                // It has executed a program in between.
+                // The task has executed a program in between.
                 continue;
             }
             let mut before = 0;
             if let Some(entry) = self.entry(&subject) {
                 if is_since(entry.decided.get(), since) {
-                    // By a name that one may replace which was reported before the filter changed.
+                    // A hook has evaluated the task by a name that may still be overwritten by a
+                    // rename that was reported before the filter changed.
                     let doubted = filter.needs_comm();
                     if doubted {
                         entry.doubted.set(rules.generation);
@@ -355,13 +367,14 @@ impl Watch {
         }
     }
 
-    /// What is known of a task, if anything.
+    /// Returns the entry of a task, if there is one.
     fn entry(&self, subject: &Subject) -> Option<&Entry> {
         let entry = self.tasks.get(subject.pid as u32);
         entry.filter(|entry| entry.is_of(subject.tag))
     }
 
-    /// What a task was born with. `rules` must be held, as its argument shows.
+    /// Returns the inherited selection of a task. `rules` must be held; the argument is the
+    /// evidence.
     fn born(&self, rules: &Rules, subject: &Subject) -> Born {
         let entry = self.entry(subject).map(Entry::born);
         entry
@@ -369,7 +382,7 @@ impl Watch {
             .unwrap_or_default()
     }
 
-    /// Judges a task by all filters, given what it was born with. Any context.
+    /// Evaluates all filters for a task with this inherited selection. Any context.
     fn judge(&self, subject: &Subject, born: Born) -> u32 {
         let mut mask = 0;
         self.filters.for_each(|slot, filter| {
@@ -379,8 +392,8 @@ impl Watch {
         mask
     }
 
-    /// Judges a task by all filters, without `rules`. Returns the mask with `rules` held, in the
-    /// generation that the mask belongs to.
+    /// Evaluates all filters for a task without holding `rules`. Returns the mask, with `rules`
+    /// held and in the generation that the mask belongs to.
     fn decide(&self, subject: &Subject) -> (Guard<'_, Rules, SpinLockBackend>, u32) {
         loop {
             let (generation, born) = {
@@ -395,7 +408,8 @@ impl Watch {
         }
     }
 
-    /// Keeps a verdict. `rules` must be held. `must_exist` makes an entry even for a verdict of 0.
+    /// Stores a filter decision. `rules` must be held. With `must_exist`, an entry is created even
+    /// for a mask of 0.
     fn store(
         &self,
         rules: &mut Rules,
@@ -430,8 +444,8 @@ impl Watch {
         Some(entry)
     }
 
-    /// Settles one task in a round that follows the one that began with generation `last`. Returns
-    /// whether the next round has to look at the task again.
+    /// Rechecks one task. `last` is the generation with which the previous round began. Returns
+    /// whether the next round must check the task again.
     fn settle_one(&self, task: Task<'_>, last: u32) -> bool {
         let subject = Subject::new(task, task.comm());
         let in_doubt = |entry: &&Entry| entry.doubted.get() != 0;
@@ -463,7 +477,8 @@ impl Watch {
         false
     }
 
-    /// Makes the CPU that runs another task than the current one obey the task's new mask.
+    /// Makes the CPU of a task other than the current one update its trace mask to the task's new
+    /// mask.
     fn tell_cpu_of(&self, task: Task<'_>) {
         if !gate::refresh_of(task) {
             self.lost.add(1, Relaxed);
@@ -502,15 +517,16 @@ impl TaskHooks for Watch {
             if rules.generation != generation {
                 continue;
             }
-            // That of a thread which had its tag, and was killed.
+            // Discards the entry of a killed thread that had the same tag.
             rules.heirs.take(subject.tag);
-            // It stands in the lists already, and another thread of its process may be about to
-            // rename it: what was reported of that and is not written yet is the worker's to judge
-            // by.
+            // The child is already in the task lists, so another thread of its process may be
+            // renaming it. If such a rename was reported but is not yet written, the worker must
+            // recheck the child.
             let before = self.entry(&subject);
             let doubted = before.is_some_and(|entry| entry.doubted.get() != 0);
             let overruled = doubted && before.is_some_and(|entry| entry.mask() != mask);
-            // Always, if there is an entry: it may be that of a task which had the id before.
+            // If there is an entry, it is always overwritten: it may belong to a former owner of
+            // the id.
             if let Some(entry) = self.store(&mut rules, &subject, mask, !born.is_empty()) {
                 entry.set_born(born);
                 entry.decided.set(0);
@@ -528,15 +544,16 @@ impl TaskHooks for Watch {
     }
 
     fn renamed(&self, task: Task<'_>, comm: Comm) {
-        // A filter that is set just now judges the task itself, after this rename (see
-        // `set_filter()`).
+        // If a filter is being installed at this moment, `set_filter()` evaluates the task after
+        // this rename.
         if !self.filters.need_comm() {
             return;
         }
         let subject = Subject::new(task, comm);
         let by_itself = task.is_current();
         let (mut rules, mask) = self.decide(&subject);
-        // As in `judge_one()`, where another task renames it.
+        // If another task renames this one: the id may already belong to another task; see
+        // `judge_one()`.
         if task.is_released() {
             return;
         }
@@ -552,8 +569,8 @@ impl TaskHooks for Watch {
         }
         drop(rules);
         if !changed {
-            // Two renames that meet matter only if their masks differ. Then the one that is
-            // reported last changes the mask.
+            // The order of two concurrent renames matters only if their masks differ. In that case
+            // the rename that is reported last changes the mask.
             return;
         }
         if doubted {

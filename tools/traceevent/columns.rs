@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The columns in front of an event's name. A reader has options for them (`trace-cmd report -l`,
-//! `--ts-diff`) that libtraceevent does not know of, so those of an item are made of what the reader
-//! has written in front of its pack: the same, with other flags and another time.
+//! The columns that precede the name of an event.
+//!
+//! Programs that read traces have options for these columns (`trace-cmd report -l`, `--ts-diff`)
+//! which libtraceevent does not know. Therefore the columns of an item are derived from the columns
+//! that the program has written for the packed record, with other flags and another time.
 
-/// How wide a difference of times is at least, as trace-cmd has it.
+/// The minimum width of a time difference in trace-cmd.
 const DIFFERENCE: usize = 8;
 
-/// Text of limited length. What does not fit is cut off.
+/// A text of limited length. Excess bytes are dropped.
 pub struct Text<const N: usize> {
     bytes: [u8; N],
     len: usize,
 }
 
 impl<const N: usize> Text<N> {
-    /// A text.
+    /// Creates a text.
     pub fn new(bytes: &[u8]) -> Self {
         let mut this = Self {
             bytes: [0; N],
@@ -24,7 +26,7 @@ impl<const N: usize> Text<N> {
         this
     }
 
-    /// All of it.
+    /// Returns the text.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or(&[])
     }
@@ -50,18 +52,18 @@ impl<const N: usize> core::fmt::Write for Text<N> {
     }
 }
 
-/// What the reader has written in front of a pack.
+/// The columns that the program has written for a packed record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Columns<'a> {
-    /// All that precedes the flags.
+    /// Everything before the flags.
     head: &'a [u8],
-    /// What is between the flags and the time.
+    /// The text between the flags and the time.
     middle: &'a [u8],
-    /// How long the time is.
+    /// The length of the time.
     time: usize,
-    /// What is between the time and the difference, or the name.
+    /// The text between the time and the time difference or, if there is none, the name.
     tail: &'a [u8],
-    /// Whether there is a difference to the time of the line before.
+    /// Whether there is a time difference to the previous line.
     difference: bool,
 }
 
@@ -73,14 +75,14 @@ fn find_last(text: &[u8], what: &[u8]) -> Option<usize> {
 }
 
 impl<'a> Columns<'a> {
-    /// Takes the line of a record of the event `name` apart, as far as it is written when the event is
-    /// printed. `flags` and `time` are those of the record as they are expected there. `None` if they
-    /// are not there.
+    /// Parses the line of a record of the event `name`, as far as it is written when the event is
+    /// printed. `flags` and `time` are the expected texts of these columns. Returns `None` if the
+    /// line does not contain them.
     pub fn new(line: &'a [u8], name: &[u8], flags: &[u8], time: &[u8]) -> Option<Self> {
         let front = line.get(..find_last(line, name)?)?;
         let time_at = find_last(front, time)?;
         let before = front.get(..time_at)?;
-        // Not the end of a number that is longer.
+        // The match must not be the end of a longer number.
         if before.last().is_some_and(u8::is_ascii_digit) {
             return None;
         }
@@ -88,7 +90,7 @@ impl<'a> Columns<'a> {
         let behind = front.get(time_at + time.len()..)?;
         let opening = behind.iter().position(|byte| *byte == b'(');
         let difference = opening.is_some() || behind.len() > DIFFERENCE;
-        // A space separates the difference, or its place, from the name.
+        // A space separates the time difference, or the spaces in its place, from the name.
         let tail = match opening {
             Some(at) => at,
             None if difference => behind.len() - DIFFERENCE - 1,
@@ -103,12 +105,13 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// Whether lines tell how much later they are than the line before.
+    /// Returns whether lines have a time difference to the previous line.
     pub fn has_difference(&self) -> bool {
         self.difference
     }
 
-    /// The same for another record of this task on this CPU. `difference` is in the units of the time.
+    /// Writes the columns for another record of this task on this CPU. `difference` is in the units
+    /// of the time.
     pub fn write<const N: usize>(
         &self,
         out: &mut Text<N>,
@@ -118,7 +121,7 @@ impl<'a> Columns<'a> {
     ) {
         out.push(self.head);
         out.push(flags);
-        // Times end in one column.
+        // Times are right-aligned.
         let end = out.len + self.middle.len() + self.time;
         let spaces = self.middle.iter().rev().take_while(|byte| **byte == b' ');
         let least = self.middle.len() - spaces.count();

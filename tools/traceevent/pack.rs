@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A pack as it stands in a file: its head, its words, and which of its items are new.
+//! A packed record (pack) in a trace file: its header, its words, and which of its items are new.
 
 use core::sync::atomic::{
     AtomicU64,
@@ -16,7 +16,7 @@ use super::word::{
     MAX_WORDS, //
 };
 
-/// Where the fields of a pack's head lie, as the file's description of the event tells it.
+/// The offsets of the header fields of a pack, from the event's format in the trace file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub start: usize,
@@ -26,18 +26,18 @@ pub struct Layout {
     pub serial: usize,
     pub mult: usize,
     pub text: usize,
-    /// Flags of the context, and how deep preemption and migration were disabled.
+    /// The context flags, and the depths to which preemption and migration are disabled.
     pub flags: usize,
     pub preempt_count: usize,
 }
 
-/// Reads numbers of the file's byte order.
+/// Converts numbers from the byte order of the trace file.
 pub trait Numbers {
     fn u32(&self, bytes: [u8; 4]) -> u32;
     fn u64(&self, bytes: [u8; 8]) -> u64;
 }
 
-/// A pack.
+/// A packed record.
 pub struct Pack {
     words: [u64; MAX_WORDS],
     text: Text,
@@ -49,7 +49,7 @@ pub struct Pack {
 }
 
 impl Pack {
-    /// Reads one; `None` if that is no pack.
+    /// Parses a pack. Returns `None` if the bytes are not a pack.
     pub fn new(bytes: &[u8], layout: &Layout, numbers: &impl Numbers) -> Option<Self> {
         let byte = |at: usize| bytes.get(at).copied();
         let u32_at = |at: usize| Some(numbers.u32(*bytes.get(at..)?.first_chunk()?));
@@ -73,27 +73,29 @@ impl Pack {
         })
     }
 
-    /// All that it says; it was begun at `time`, in ns.
+    /// Returns the items of a pack whose record has the timestamp `time`, in ns.
     pub fn items(&self, time: u64) -> impl Iterator<Item = Said> + '_ {
         let reader = Reader::new(self.text, time, self.mult, self.context);
         items(reader, self.words.as_slice())
     }
 }
 
-/// CPUs that are told apart.
+/// The number of CPUs whose packs are tracked.
 const CPUS: usize = 4096;
 
-/// The packs that were read last, one of each CPU: what the next one may have an item of.
+/// The serial number and size of the latest pack of each CPU. The next pack may repeat one of its
+/// items.
 pub struct Last([AtomicU64; CPUS]);
 
 impl Last {
-    /// None was read.
+    /// Creates the state before the first pack.
     pub const fn new() -> Self {
         Self([const { AtomicU64::new(0) }; CPUS])
     }
 
-    /// How many items of a pack are not to be shown: those that somebody took out before it came into
-    /// the file, or one that was shown with the pack before.
+    /// Returns the number of items at the start of a pack that must be skipped: those that a reader
+    /// consumed before the pack was stored in the file, or one that was already shown with the
+    /// previous pack.
     pub fn skip(&self, cpu: usize, pack: &Pack, nr_items: usize) -> usize {
         let Some(last) = self.0.get(cpu) else {
             return pack.taken;
@@ -107,16 +109,17 @@ impl Last {
     }
 }
 
-/// What is shown on one line.
+/// The content of one line of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
     pub said: Said,
-    /// The return of the call that it is the beginning of, if nothing came in between.
+    /// The return of the call, if the line shows a call and its return is the next item.
     pub ret: Option<Said>,
 }
 
 impl Line {
-    /// When what the line shows happened: of a call, when it began, though its record is written later.
+    /// Returns the time of the event that the line shows. For a call this is its start, although
+    /// its item is written later.
     pub fn time(&self) -> u64 {
         match self.said.item {
             Item::Leaf(call) | Item::Begin(call) => self.said.time.saturating_sub(call.ns),
@@ -125,7 +128,7 @@ impl Line {
     }
 }
 
-/// The lines of items.
+/// Groups items into lines.
 pub fn lines(items: impl Iterator<Item = Said>) -> impl Iterator<Item = Line> {
     let mut items = items.peekable();
     core::iter::from_fn(move || {

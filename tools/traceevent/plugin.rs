@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A plugin for libtraceevent, which trace-cmd, perf and KernelShark read traces with: shows packs
-//! (`docs/compact.md`) as if each of their items had a record of its own.
+//! A plugin for libtraceevent, the library with which trace-cmd, perf and KernelShark read traces.
+//! It prints packed records (`docs/compact.md`) as if each of their items had its own record.
 //!
-//! What a word of a pack says is the module's own code, `src/ktrace/compact/word.rs`.
+//! The words of a packed record are decoded by the module's own code, `src/ktrace/compact/word.rs`.
 
 #![no_std]
-// Shifts before masks, as in the kernel.
+// Shifts and masks are combined without parentheses, as in the module.
 #![allow(clippy::precedence)]
 
 mod columns;
@@ -59,15 +59,15 @@ use crate::{
     },
 };
 
-/// How many columns the reader gives the name of an event.
+/// The width of the column for the name of an event.
 const NAME: usize = 21;
 
-/// How long what stands before the name of an event is at most.
+/// The maximum length of the text before the name of an event.
 const FRONT: usize = 192;
 
 static LAST: Last = Last::new();
 
-/// The event of a pack.
+/// The event of packed records.
 struct FuncgraphPack;
 
 impl Layout {
@@ -85,7 +85,8 @@ impl Layout {
         })
     }
 
-    /// What a record of that number begins with, where a pack's does otherwise.
+    /// Returns the header that a separate record of the event `id` would have for this item. It is
+    /// derived from the header of the pack.
     fn header<'a>(&self, pack: &[u8], room: &'a mut [u8], id: u16, said: &Said) -> &'a [u8] {
         let len = pack.len().min(room.len());
         let (Some(header), Some(pack)) = (room.get_mut(..len), pack.get(..len)) else {
@@ -108,7 +109,7 @@ impl Layout {
     }
 }
 
-/// The kernel's event that a line would be of if it had a record of its own.
+/// Returns the kernel's event that a separate record for this line would have.
 fn event_of(line: &Line) -> &'static CStr {
     match line.said.item {
         Item::Function { .. } => c"function",
@@ -117,9 +118,9 @@ fn event_of(line: &Line) -> &'static CStr {
     }
 }
 
-/// What stands before the name of an event.
+/// The text before the name of an event.
 struct Front {
-    /// The line of the pack, as far as it was written.
+    /// The line of the packed record, as far as it was written.
     line: Text<FRONT>,
     flags: Text<32>,
     time: Text<32>,
@@ -127,10 +128,11 @@ struct Front {
 }
 
 impl Front {
-    /// How times are written: in us or in ns, or as they are.
+    /// The formats of times: in us, in ns, or without conversion.
     const FORMATS: [&'static CStr; 4] = [c"%6.1000d", c"%9d", c"%9.1d", c"%d"];
 
-    /// To be called before anything of the pack is written.
+    /// Parses the current line of `out`. Must be called before any text of the packed record is
+    /// written.
     fn new(tep: Tep, out: &mut Seq, record: &Record<'_>) -> Self {
         let mut part = |part| {
             out.taken_back(|out| tep.write_part(out, record, record.bytes(), record.time(), part))
@@ -168,7 +170,8 @@ impl Front {
         Columns::new(self.line.as_bytes(), name, flags, time)
     }
 
-    /// Writes it for an item of that time, behind a line of the time `before`.
+    /// Writes the text for an item with the timestamp `time`. `before` is the timestamp of the
+    /// previous line.
     fn write(
         &self,
         tep: Tep,
@@ -180,7 +183,7 @@ impl Front {
     ) -> fmt::Result {
         let comm = tep.comm(record);
         let name = Escaped::new(comm);
-        // A name with a newline has spoiled the line.
+        // A name that needs escaping, for example because of a newline, breaks the columns.
         let columns = self.columns().filter(|_| name.as_bytes() == comm);
         if let Some(columns) = columns {
             let mut part = |part| -> Text<32> {
@@ -189,7 +192,7 @@ impl Front {
             let flags = part(Part::Flags);
             let text = part(Part::Time(self.format));
             let mut front: Text<FRONT> = Text::new(b"");
-            // As trace-cmd rounds them.
+            // trace-cmd rounds times in this way.
             let unit = |ns: u64| match self.format == c"%6.1000d" {
                 true => (ns.saturating_add(500) / 1000) as i64,
                 false => ns as i64,
@@ -253,14 +256,16 @@ impl Handler for FuncgraphPack {
     }
 }
 
-/// Called by libtraceevent when it has loaded this.
+/// Registers the plugin's handler. libtraceevent calls this function after it has loaded the
+/// plugin.
 ///
 /// # Safety
 ///
-/// Only for libtraceevent: the handle stays until it has called [`tep_plugin_unloader`].
+/// Must be called by libtraceevent only: the handle stays valid until it has called
+/// [`tep_plugin_unloader`].
 #[no_mangle]
 pub unsafe extern "C" fn tep_plugin_loader(tep: *mut c_void) -> c_int {
-    // SAFETY: By the precondition.
+    // SAFETY: libtraceevent passes null or a handle that is valid while the plugin is loaded.
     match unsafe { Tep::new(tep) }.map(Tep::register::<FuncgraphPack>) {
         Some(Ok(())) => 0,
         Some(Err(status)) => status,
@@ -268,20 +273,21 @@ pub unsafe extern "C" fn tep_plugin_loader(tep: *mut c_void) -> c_int {
     }
 }
 
-/// Called by libtraceevent before it unloads this.
+/// Unregisters the plugin's handler. libtraceevent calls this function before it unloads the
+/// plugin.
 ///
 /// # Safety
 ///
-/// Only for libtraceevent: the handle is that of [`tep_plugin_loader`].
+/// Must be called by libtraceevent only, with the handle that was passed to [`tep_plugin_loader`].
 #[no_mangle]
 pub unsafe extern "C" fn tep_plugin_unloader(tep: *mut c_void) {
-    // SAFETY: By the precondition.
+    // SAFETY: libtraceevent passes null or a handle that is valid while the plugin is loaded.
     if let Some(tep) = unsafe { Tep::new(tep) } {
         tep.unregister::<FuncgraphPack>();
     }
 }
 
-/// Nothing here panics; were it to, the reader of the trace has to go.
+/// Ends the program that reads the trace. No code of the plugin is known to panic.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     tep::abort()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the plugin needs of libtraceevent. All of its unsafe code is here.
+//! Wrappers of the libtraceevent functions that the plugin uses. All unsafe code of the plugin is
+//! here, except for the exported functions.
 
 use core::{
     ffi::{
@@ -33,53 +34,53 @@ mod abi {
     include!(env!("TRACEEVENT_BINDINGS"));
 }
 
-/// What libtraceevent knows of the file, or of the machine, that events are of.
+/// A handle of libtraceevent, which represents a trace file or the running machine.
 #[derive(Clone, Copy)]
 pub struct Tep(NonNull<abi::tep_handle>);
 
-/// An event's description.
+/// The description of an event.
 #[derive(Clone, Copy)]
 pub struct Event(NonNull<abi::tep_event>);
 
-/// Text for the reader.
+/// The text buffer for the output.
 pub struct Seq(NonNull<abi::trace_seq>);
 
 /// A record.
 pub struct Record<'a>(&'a abi::tep_record);
 
-/// A part of what stands before the name of an event.
+/// A part of the text before the name of an event.
 #[derive(Clone, Copy)]
 pub enum Part<'a> {
-    /// The task's id, and the CPU.
+    /// The task's id and the CPU.
     Task,
-    /// The context.
+    /// The context flags.
     Flags,
-    /// The time, by a format of libtraceevent's.
+    /// The time, in a format of libtraceevent.
     Time(&'a CStr),
 }
 
-/// Prints records of an event, in place of libtraceevent.
+/// Prints records of an event in place of libtraceevent.
 pub trait Handler {
     const SYSTEM: &'static CStr;
     const EVENT: &'static CStr;
 
-    /// Prints one.
+    /// Prints one record.
     fn print(tep: Tep, out: &mut Seq, record: &Record<'_>, event: Event) -> fmt::Result;
 }
 
-/// What libtraceevent calls for an event.
+/// The callback that libtraceevent calls for a record of an event.
 ///
 /// # Safety
 ///
-/// Only for libtraceevent: all pointers are valid until this returns.
+/// Must be called by libtraceevent only: all pointers are valid until this returns.
 unsafe extern "C" fn print<H: Handler>(
     seq: *mut abi::trace_seq,
     record: *mut abi::tep_record,
     event: *mut abi::tep_event,
     _context: *mut c_void,
 ) -> c_int {
-    // SAFETY: By the precondition; nobody writes to a record that is printed, and an event has the
-    // handle that it was made for.
+    // SAFETY: All pointers are valid by the safety requirements of this function. A record is not
+    // modified while it is printed, and an event refers to the handle that it was created for.
     unsafe {
         let (Some(seq), Some(record), Some(event)) =
             (NonNull::new(seq), record.as_ref(), NonNull::new(event))
@@ -97,17 +98,21 @@ unsafe extern "C" fn print<H: Handler>(
 }
 
 impl Tep {
+    /// Wraps a handle; returns `None` if `raw` is null.
+    ///
     /// # Safety
     ///
-    /// `raw` must be null or libtraceevent's, and stay as long as this is used.
+    /// `raw` must be null or a handle of libtraceevent that stays valid as long as the result is
+    /// used.
     pub unsafe fn new(raw: *mut c_void) -> Option<Self> {
         NonNull::new(raw.cast()).map(Self)
     }
 
-    /// Has an event printed by a handler from now on. The code of that must stay until it is taken
-    /// back.
+    /// Registers a handler that prints the records of an event. The code of the handler must stay
+    /// loaded until [`Tep::unregister`] is called.
     pub fn register<H: Handler>(self) -> Result<(), c_int> {
-        // SAFETY: A live handle, strings, and a function of the right type.
+        // SAFETY: The handle is valid, the strings are NUL-terminated, and the function has the
+        // required type.
         let status = unsafe {
             abi::tep_register_event_handler(
                 self.0.as_ptr(),
@@ -125,9 +130,10 @@ impl Tep {
         }
     }
 
-    /// Takes it back.
+    /// Unregisters a handler.
     pub fn unregister<H: Handler>(self) {
-        // SAFETY: As above.
+        // SAFETY: The handle is valid, the strings are NUL-terminated, and the function has the
+        // required type.
         unsafe {
             abi::tep_unregister_event_handler(
                 self.0.as_ptr(),
@@ -140,26 +146,26 @@ impl Tep {
         }
     }
 
-    /// An event of the kernel, if the file tells of it.
+    /// Returns the description of an event, if the trace file contains it.
     pub fn event(self, system: &CStr, name: &CStr) -> Option<Event> {
-        // SAFETY: A live handle, and strings.
+        // SAFETY: The handle is valid, and the strings are NUL-terminated.
         NonNull::new(unsafe {
             abi::tep_find_event_by_name(self.0.as_ptr(), system.as_ptr(), name.as_ptr())
         })
         .map(Event)
     }
 
-    /// Whether the reader was asked for times in ns.
+    /// Returns whether the program prints times in ns.
     pub fn shows_ns(self) -> bool {
-        // SAFETY: A live handle.
+        // SAFETY: The handle is valid.
         unsafe { abi::tep_test_flag(self.0.as_ptr(), abi::tep_flag_TEP_NSEC_OUTPUT) }
     }
 
-    /// The name of the task that a record is of.
+    /// Returns the name of the task that wrote a record.
     pub fn comm<'a>(self, record: &'a Record<'_>) -> &'a [u8] {
         let mut made = *record.0;
-        // SAFETY: A live handle and record, which is only read; the string is the handle's, which
-        // does not change while a record is printed.
+        // SAFETY: The handle and the record are valid, and the record is only read. The string
+        // belongs to the handle, which does not change while a record is printed.
         unsafe {
             let pid = abi::tep_data_pid(self.0.as_ptr(), &mut made);
             let comm = abi::tep_data_comm_from_pid(self.0.as_ptr(), pid);
@@ -170,8 +176,8 @@ impl Tep {
         }
     }
 
-    /// Writes a part of what stands before the name of an event, for a record that begins with these
-    /// bytes, is of that time, in ns, and is like `record` in all else.
+    /// Writes a part of the text before the name of an event, for a record with these bytes and
+    /// this time in ns; otherwise it is like `record`.
     pub fn write_part(
         self,
         out: &mut Seq,
@@ -188,7 +194,8 @@ impl Tep {
             ..*record.0
         };
         let (tep, out, made) = (self.0.as_ptr(), out.0.as_ptr(), &mut made);
-        // SAFETY: All is live, and of the types that are asked for; the record is only read.
+        // SAFETY: All pointers are valid, the arguments have the types that the formats require,
+        // and the record is only read.
         unsafe {
             match part {
                 Part::Task => abi::tep_print_event(
@@ -216,38 +223,39 @@ impl Tep {
 
 impl Numbers for Tep {
     fn u32(&self, bytes: [u8; 4]) -> u32 {
-        // SAFETY: A live handle, and as many bytes.
+        // SAFETY: The handle is valid, and `bytes` has 4 bytes.
         unsafe { abi::tep_read_number(self.0.as_ptr(), bytes.as_ptr().cast(), 4) as u32 }
     }
 
     fn u64(&self, bytes: [u8; 8]) -> u64 {
-        // SAFETY: As above.
+        // SAFETY: The handle is valid, and `bytes` has 8 bytes.
         unsafe { abi::tep_read_number(self.0.as_ptr(), bytes.as_ptr().cast(), 8) }
     }
 }
 
 impl Names for Tep {
     fn write_name(&self, out: &mut dyn Write, address: usize) -> fmt::Result {
-        // SAFETY: A live handle; the string is the handle's.
+        // SAFETY: The handle is valid. The string belongs to it.
         let name = unsafe { abi::tep_find_function(self.0.as_ptr(), address as c_ulonglong) };
         if name.is_null() {
             return write!(out, "0x{address:x}");
         }
-        // SAFETY: A string, which nobody changes while a record is printed.
+        // SAFETY: The string is NUL-terminated, and does not change while a record is printed.
         write_lossy(out, unsafe { CStr::from_ptr(name) })
     }
 }
 
 impl Event {
-    /// What records of this event begin with.
+    /// Returns the number of the event type, with which its records begin.
     pub fn id(self) -> u16 {
-        // SAFETY: A live event.
+        // SAFETY: The event is valid as long as its handle.
         unsafe { (*self.0.as_ptr()).id as u16 }
     }
 
-    /// Where a field lies in a record.
+    /// Returns the offset of a field in a record.
     pub fn offset(self, name: &CStr) -> Option<usize> {
-        // SAFETY: A live event, and a string; a field is the event's.
+        // SAFETY: The event is valid as long as its handle, the string is NUL-terminated, and the
+        // field belongs to the event.
         unsafe {
             let field = abi::tep_find_any_field(self.0.as_ptr(), name.as_ptr());
             field.as_ref()?.offset.try_into().ok()
@@ -256,31 +264,32 @@ impl Event {
 }
 
 impl Record<'_> {
-    /// When it was written, in ns.
+    /// Returns the timestamp of the record in ns.
     pub fn time(&self) -> u64 {
         self.0.ts
     }
 
-    /// Where.
+    /// Returns the CPU that wrote the record.
     pub fn cpu(&self) -> usize {
         self.0.cpu.max(0) as usize
     }
 
-    /// All of it.
+    /// Returns the bytes of the record.
     pub fn bytes(&self) -> &[u8] {
         let len = self.0.size.max(0) as usize;
         if self.0.data.is_null() {
             return &[];
         }
-        // SAFETY: A record has so many bytes, which stay as long as it.
+        // SAFETY: The data of a record has `size` bytes, and stays valid as long as the record.
         unsafe { slice::from_raw_parts(self.0.data.cast(), len) }
     }
 }
 
 impl Seq {
-    /// What was written since the last newline.
+    /// Returns the text that was written since the last newline.
     pub fn line(&self) -> &[u8] {
-        // SAFETY: Live text, which has as many bytes, and does not change while this is borrowed.
+        // SAFETY: The buffer is valid and has `len` bytes of text, which do not change while it is
+        // borrowed.
         let all = unsafe {
             let seq = self.0.as_ref();
             match seq.buffer.is_null() || seq.len > seq.buffer_size {
@@ -292,22 +301,23 @@ impl Seq {
         all.get(begin.map_or(0, |at| at + 1)..).unwrap_or(&[])
     }
 
-    /// What `write` writes, which is taken back.
+    /// Returns the text that `write` writes. The text is removed from the buffer again.
     pub fn taken_back<const N: usize>(&mut self, write: impl FnOnce(&mut Self)) -> Text<N> {
-        // SAFETY: Live text.
+        // SAFETY: The buffer is valid.
         let len = unsafe { self.0.as_ref() }.len;
-        // So that it has a line of its own.
+        // Write the text to a line of its own.
         let _ = self.write_char('\n');
         write(self);
         let text = Text::new(self.line());
-        // SAFETY: Live text with no other writer. It had that length before.
+        // SAFETY: The buffer is valid, and nothing else writes to it. It had this length before.
         unsafe { self.0.as_mut() }.len = len;
         text
     }
 
-    /// Writes bytes that need not be UTF-8.
+    /// Writes bytes, which need not be valid UTF-8.
     pub fn write_bytes(&mut self, bytes: &[u8]) -> fmt::Result {
-        // SAFETY: Live text, which is given as much as its length tells.
+        // SAFETY: The buffer is valid, and the precision limits the string to the length of
+        // `bytes`.
         let written = unsafe {
             abi::trace_seq_printf(
                 self.0.as_ptr(),
@@ -334,7 +344,7 @@ pub fn abort() -> ! {
     extern "C" {
         fn abort() -> !;
     }
-    // SAFETY: The C library's.
+    // SAFETY: `abort()` of the C library has no preconditions.
     unsafe { abort() }
 }
 

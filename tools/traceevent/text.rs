@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How lines of the call graph read: as those of the kernel's `function_graph`, which readers of traces
-//! know.
+//! Formats lines of the call graph like the kernel's `function_graph` tracer, whose format programs
+//! can parse.
 
 use core::fmt::{
     self,
@@ -16,16 +16,16 @@ use super::{
     },
 };
 
-/// The name of a function; its address if there is none.
+/// A source of function names. If a function has no name, its address is written.
 pub trait Names {
     fn write_name(&self, out: &mut dyn Write, address: usize) -> fmt::Result;
 }
 
-/// How many columns a duration has at most, and when another line is to stand below it.
+/// The maximum width of a duration in columns, and the width to which shorter ones are padded.
 const LONGEST: usize = 8;
 const DURATION: usize = 7;
 
-/// From so many ns on, a call has a mark. As in the kernel's `trace_find_mark()`.
+/// The marks of calls that are longer than a number of ns, as in the kernel's `trace_find_mark()`.
 const MARKS: [(u64, &str); 6] = [
     (1_000_000_000, "$ "),
     (100_000_000, "@ "),
@@ -35,7 +35,7 @@ const MARKS: [(u64, &str); 6] = [
     (10_000, "+ "),
 ];
 
-/// Text that stops when its columns are full, and counts them.
+/// Writes text until a number of columns is full.
 struct Columns<'a> {
     out: &'a mut dyn Write,
     left: usize,
@@ -71,7 +71,7 @@ fn write_call(out: &mut dyn Write, names: &impl Names, call: &Call, end: &str) -
     out.write_str(end)
 }
 
-/// What a line says behind its time and the event's name.
+/// Writes the text of a line after the time and the event's name.
 pub fn write_line(out: &mut dyn Write, names: &impl Names, line: &Line) -> fmt::Result {
     match (line.said.item, line.ret.map(|ret| ret.item)) {
         (Item::Function { ip, parent_ip }, _) => {
