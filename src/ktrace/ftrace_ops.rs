@@ -104,11 +104,11 @@ impl<'a> Call<'a> {
         self.tr
     }
 
-    /// Returns a copy for the slow path. A value that is passed by reference must be in memory;
-    /// with a copy, the fast path does not pay for that.
+    /// Returns a copy for the slow path, which takes a reference: with a reference to `self`, the
+    /// fast path would have to keep `self` in memory.
     #[inline]
     pub fn again(&self) -> Self {
-        // INVARIANT: The values of `self`, for which it holds.
+        // INVARIANT: All values are those of `self`, for which the invariants hold.
         Self {
             ip: self.ip,
             parent_ip: self.parent_ip,

@@ -60,7 +60,7 @@ impl Seq<'_> {
     ///
     /// `seq` must be valid, and no other code may write to it during the lifetime of the result.
     pub(super) unsafe fn from_raw(seq: *mut abi::trace_seq) -> Self {
-        // INVARIANT: The caller guarantees it.
+        // INVARIANT: The caller guarantees the type invariants.
         Self(seq, PhantomData)
     }
 

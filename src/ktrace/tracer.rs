@@ -481,7 +481,7 @@ impl<T: Tracer> Drop for Registration<T> {
     }
 }
 
-/// Opens an option file, unless the module's initialisation has not succeeded.
+/// Opens an option file. Fails with `ENODEV` before the module's initialization has succeeded.
 ///
 /// # Safety
 ///
@@ -495,7 +495,7 @@ unsafe extern "C" fn open_option(inode: *mut bindings::inode, file: *mut binding
     })
 }
 
-/// Returns the trace array that a callback got.
+/// Returns the trace array of a callback.
 ///
 /// # Safety
 ///
@@ -830,7 +830,7 @@ unsafe fn print_packs<T: Tracer>(
         if !is_pack {
             return None;
         }
-        // Memory was short, so its items cannot be shown: only the columns in front of them are.
+        // Memory was short when the file was opened: the kernel prints the pack by its event.
         if is_file {
             return Some(Printed::Unhandled);
         }

@@ -58,8 +58,8 @@
 //! its record would follow an item that is later.
 //!
 //! Each CPU has a `Local`, which one context uses at a time. A context that finds it in use, NMIs
-//! included, writes a normal record, behind the pack. What the interrupted context then adds to the
-//! pack is earlier.
+//! included, writes a normal record, behind the pack. An item that the interrupted context then
+//! adds to the pack is earlier than that record.
 
 use core::{
     mem::{
@@ -119,7 +119,7 @@ extern "C" {
     fn ktrace_context() -> c_uint;
 }
 
-/// The header of a pack, which follows the header of each record.
+/// The header of a pack, after the common header of records.
 #[repr(C)]
 pub struct Head {
     /// Offset in bytes from the beginning of the record to the first word.
@@ -127,11 +127,11 @@ pub struct Head {
     /// Number of items that the previous pack of the same CPU has if it contains the first item of
     /// this pack too; 0 if it cannot contain it.
     pub repeats: u8,
-    /// Number of items that a reader took out, while it left the others.
+    /// Number of items that a reader has consumed, while it left the others in the buffer.
     pub taken: u8,
     /// [`Text::site_shift`].
     pub site_shift: u8,
-    /// Number of the pack among those of its CPU.
+    /// Serial number of the pack on its CPU.
     pub serial: u32,
     /// Length of a counter tick in ns, times 2^22.
     pub mult: u32,
@@ -264,7 +264,7 @@ pub(super) struct Local {
     pub(super) functions: u64,
     /// Number of items in this pack, as of `halves`.
     pub(super) items: u64,
-    /// Number of this pack among those of this CPU.
+    /// Serial number of this pack on this CPU.
     pub(super) serial: u32,
     /// Number of words for which the pack has room.
     pub(super) capacity: u32,
@@ -298,7 +298,7 @@ enum Fate {
     Off,
 }
 
-/// The trace array, the context and the clock of an item.
+/// The destination of an item (trace array and type number), its context and its clock.
 #[derive(Clone, Copy)]
 pub(super) struct Where<'a> {
     pub(super) tr: &'a TraceArray,
@@ -537,7 +537,7 @@ impl Local {
         let salt = self.serial as u16;
         self.salt = usize::from(salt).wrapping_shl(usize::BITS - u16::BITS);
         if salt == 0 {
-            // The salt has wrapped around.
+            // The salt has wrapped around, so old entries could match again.
             self.known = [Known::NOTHING; KNOWN];
         }
         self.place = self.words;

@@ -294,8 +294,8 @@ impl Reader {
     }
 }
 
-/// Stores the number of items shown in the pack in the ring buffer. Returns false if the next
-/// record there is not the pack: then the reader cannot return to it.
+/// Stores the number of shown items in the pack that is in the ring buffer. Returns false if the
+/// next record there is not the pack: then the reader cannot return to it.
 ///
 /// # Safety
 ///

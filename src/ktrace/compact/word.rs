@@ -6,6 +6,7 @@
 //! from the start of the kernel text. An address outside the kernel text (modules) has a word of
 //! its own, and other words refer to it by its index in the pack. A pack contains everything that
 //! is needed to decode it, so it never depends on another record, which may have been overwritten.
+//!
 //! ```text
 //! 63   61  59      58
 //! 11 | index 6, delta 24 | 1 | 0 | index 6, delta 24    two functions that the pack already has

@@ -86,7 +86,7 @@ impl<'a> Open<'a> {
         tr: &'a TraceArray,
         depth: i32,
     ) -> Self {
-        // INVARIANT: The caller guarantees it.
+        // INVARIANT: The caller guarantees the type invariants.
         Self {
             shared,
             task,
@@ -96,11 +96,11 @@ impl<'a> Open<'a> {
         }
     }
 
-    /// Returns a copy for the slow path. A value that is passed by reference must be in memory;
-    /// with a copy, the fast path does not pay for that.
+    /// Returns a copy for the slow path, which takes a reference: with a reference to `self`, the
+    /// fast path would have to keep `self` in memory.
     #[inline(always)]
     pub fn again(&self) -> Self {
-        // INVARIANT: The values of `self`, for which it holds.
+        // INVARIANT: All values are those of `self`, for which the invariants hold.
         Self {
             shared: self.shared,
             task: self.task,
@@ -360,14 +360,14 @@ impl<'a> Call<'a> {
     /// The caller must guarantee the type invariants.
     #[inline(always)]
     pub(super) unsafe fn new(open: Open<'a>, func: usize, fregs: *mut c_void) -> Self {
-        // INVARIANT: The caller guarantees it.
+        // INVARIANT: The caller guarantees the type invariants.
         Self { open, func, fregs }
     }
 
     /// Returns a copy for the slow path; see [`Open::again`].
     #[inline(always)]
     pub fn again(&self) -> Self {
-        // INVARIANT: The values of `self`, for which it holds.
+        // INVARIANT: All values are those of `self`, for which the invariants hold.
         Self {
             open: self.open.again(),
             func: self.func,
@@ -445,7 +445,7 @@ impl<'a> Return<'a> {
         ret: &abi::ftrace_graph_ret,
         fregs: *mut c_void,
     ) -> Self {
-        // INVARIANT: The caller guarantees it.
+        // INVARIANT: The caller guarantees the type invariants.
         Self {
             open,
             func: ret.func,
@@ -457,7 +457,7 @@ impl<'a> Return<'a> {
     /// Returns a copy for the slow path; see [`Open::again`].
     #[inline(always)]
     pub fn again(&self) -> Self {
-        // INVARIANT: The values of `self`, for which it holds.
+        // INVARIANT: All values are those of `self`, for which the invariants hold.
         Self {
             open: self.open.again(),
             func: self.func,

@@ -54,10 +54,10 @@ impl When {
 /// entry if [`When`] says so. The referenced values are read at each call.
 ///
 /// The count in the task data word is the number of calls that found the shadow stack full. A
-/// The bits of the task data word that must have certain values.
+/// return that finds another count takes the slow path.
 #[derive(Clone, Copy)]
 pub struct Usual<'a> {
-    /// Bits of the task's word that tell whether something is special.
+    /// The bits of the task data word that must have certain values.
     pub special: u32,
     /// These values: with any other value, a call takes the slow path.
     pub settled: u32,
