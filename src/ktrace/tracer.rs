@@ -175,8 +175,8 @@ impl Columns {
 ///
 /// * `tracer` is on `trace_types` until drop, and on the list of each trace array for which
 ///   [`Registration::adopt`] was called.
-/// * `tracer`, `options`, `flags` and `option_fops` do not move, and point to each other as `new()`
-///   made them.
+/// * `tracer`, `options`, `_no_flags`, `_no_options` and `option_fops` do not move, and point to
+///   each other as `new()` made them.
 /// * `files` are all files whose inodes may have `option_fops`.
 pub struct Registration<T: Tracer> {
     resolved: Resolved,
