@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How long before its record something happened that a record tells of.
+//! A compressed time difference: how long before its record an event happened.
 
-/// How long ago something was, in 32 bits: in ns if that is below 2^31; else with the highest bit set, and in the 30
-/// lowest ones in units of 2^10 ns, or of 2^22 ns with the next bit set, too.
+/// A time difference in 32 bits. Below 2^31 ns, it is stored in ns. Otherwise the highest bit is
+/// set, and the 30 lowest bits count units of 2^10 ns, or of 2^22 ns if the second highest bit is
+/// set too.
 #[derive(Clone, Copy)]
 pub(super) struct Ago(u32);
 
 impl Ago {
     const COARSE: u32 = 1 << 31;
     const COARSER: u32 = Self::COARSE | 1 << 30;
-    /// What there is room for beside those.
+    /// Number of values in the 30 lowest bits.
     const UNITS: u64 = 1 << 30;
 
-    /// Of a time in ns; of more than 52 days it says so many.
+    /// Compresses a time in ns. More than 52 days are stored as 52 days.
     pub(super) fn new(ns: u64) -> Self {
         match ns {
             ns if ns < u64::from(Self::COARSE) => Self(ns as u32),
@@ -22,7 +23,7 @@ impl Ago {
         }
     }
 
-    /// In ns, no more than it was.
+    /// Returns the time in ns, rounded down.
     pub(super) fn ns(self) -> u64 {
         let units = u64::from(self.0 & !Self::COARSER);
         match self.0 & Self::COARSER {

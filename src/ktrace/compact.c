@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What compact records are made with, besides the shortest way (compact.h).
+ * Compact records: the parts in C that are not on the fast path (compact.h).
  *
  * Built without ftrace's call at function entry (see Kbuild).
  */
@@ -24,7 +24,7 @@
 #include "shim.h"
 
 #ifdef CONFIG_ARM64
-/* Whether some CPU's counter cannot be read as it is: the kernel's clock knows how. */
+/* Returns whether the counter of some CPU needs a workaround, which the kernel's clock applies. */
 static bool ktrace_counter_has_errata(void)
 {
 #ifdef CONFIG_ARM_ARCH_TIMER_OOL_WORKAROUND
@@ -41,7 +41,7 @@ static bool ktrace_counter_has_errata(void)
 }
 #endif
 
-/* How many ns a count of it is, times 2^22; 0 if it is of no use. */
+/* Returns the length of a counter tick in ns, times 2^22; 0 if the counter is not usable. */
 u32 ktrace_counter_mult(void)
 {
 #ifdef CONFIG_X86
@@ -51,7 +51,7 @@ u32 ktrace_counter_mult(void)
 #else
 	u32 rate = read_sysreg(cntfrq_el0);
 
-	/* It is the firmware's to say how fast it counts, and some has not. */
+	/* The firmware has to set the rate of the counter, and some firmware does not. */
 	if (!rate || ktrace_counter_has_errata())
 		return 0;
 	return div_u64(1000000000ULL << 22, rate);
@@ -65,23 +65,22 @@ u64 ktrace_raw_context(u64 *flags)
 }
 
 /*
- * The system is suspended
+ * Suspend
  *
- * The clocks stop then, and the counter does not, or is set back: what a pack says of
- * the time after it would be wrong. Some clocks stop when one CPU is left, others when
- * the last CPU is idle, and there is no one place that all of them pass. So there are
- * no packs from before the first task is frozen until the last one is thawed; records
- * of the usual kind are written. The notifier is what the kernel has for modules, on
- * all architectures.
+ * While the system is suspended, the clocks stop, and the counter continues or is set back, so
+ * later times in a pack would be wrong. Some clocks stop when one CPU is left, others when the last
+ * CPU is idle, and no single function is called for all of them. So no packs are written from
+ * before the first task is frozen until the last task is thawed, only normal records. The PM
+ * notifier is what the kernel offers to modules on all architectures.
  */
 
-/* The packs of a trace array. */
+/* The per-CPU packs of a trace array. */
 struct ktrace_pack_set {
 	struct list_head list;
 	struct ktrace_pack __percpu *packs;
 };
 
-/* Guards the list. The flag is changed with it held, and read without. */
+/* Guards the list. The flag is written with it held, and read without. */
 static DEFINE_MUTEX(ktrace_pack_mutex);
 static LIST_HEAD(ktrace_pack_sets);
 static bool ktrace_suspended;
@@ -130,7 +129,7 @@ static void ktrace_suspend(void)
 
 	mutex_lock(&ktrace_pack_mutex);
 	WRITE_ONCE(ktrace_suspended, true);
-	/* From here on no CPU begins a pack, or has begun one and not set its page yet. */
+	/* From here on no CPU begins a pack, and each CPU that began one has set its page. */
 	ktrace_graph_synchronize();
 	list_for_each_entry(set, &ktrace_pack_sets, list)
 		for_each_possible_cpu(cpu)

@@ -3,13 +3,13 @@
 #define KTRACE_COMPACT_H
 
 /*
- * The shortest way into a pack: a function that was called before from the same
- * place, in the same task and context, and stands in this CPU's last pack already.
- * That is half a word. compact/pack.rs says what a pack is and why this is safe,
- * and does all else; here is what has to be inlined into the hook.
+ * Fast path of compact records: adds a function to this CPU's current pack, as half a word, if the
+ * pack already holds the same function and return address, and task and context are those of the
+ * last item; or adds a call that returned, as one word. compact/pack.rs defines packs, explains why
+ * this is safe, and has the slow path. This file has only what must be inlined into the hook.
  */
 
-/* For bindgen there are the types alone: see shared.h. */
+/* For bindgen, there are only the types: see shared.h. */
 #ifndef __BINDGEN__
 #include <linux/interrupt.h>
 #include <linux/percpu.h>
@@ -29,7 +29,7 @@
 
 #define KTRACE_KNOWN_BITS 6
 
-/* A word that is about a call; word.rs says what stands where. */
+/* The word of a call that returned; word.rs documents its layout. */
 #define KTRACE_LEAF (1UL << 62)
 #define KTRACE_LEAF_FUNC_BITS 23
 #define KTRACE_LEAF_FUNC_SHIFT 37
@@ -39,17 +39,17 @@
 #define KTRACE_LEAF_NS_BITS 15
 #define KTRACE_LEAF_DELTA_BITS 16
 
-/* What stands in a word of the pack; `Known` in pack.rs. */
+/* An entry for addresses that a word of the pack holds; `Known` in pack.rs. */
 struct ktrace_known {
 	unsigned long address;
-	/* Mixed with the pack's `salt`. */
+	/* XORed with the pack's `salt`. */
 	unsigned long salted;
-	/* As the first half of a word, and as the second. */
+	/* The index of the word, encoded for the first and for the second half of a word. */
 	u64 first;
 	u64 second;
 };
 
-/* What a CPU knows of its last pack; `Local` in pack.rs, which says what each is. */
+/* A CPU's state of its current pack; `Local` in pack.rs, which documents each member. */
 struct ktrace_pack {
 	unsigned long busy;
 	u64 time;
@@ -68,7 +68,7 @@ struct ktrace_pack {
 	unsigned long text;
 	u64 calls;
 	u64 halves;
-	/* What only Rust looks at. */
+	/* The members up to `is_even` are used by Rust only, except `pid`. */
 	u64 calls_seen;
 	u64 until;
 	u64 *words;
@@ -92,7 +92,7 @@ void ktrace_pack_doubted(struct ktrace_pack *pack, unsigned long ip, unsigned lo
 void ktrace_pack_doubted_leaf(struct ktrace_pack *pack, unsigned long func, int depth, u64 ns);
 void ktrace_pack_catch_up(struct ktrace_pack *pack);
 
-/* A counter that every CPU has, and that costs little to read. */
+/* Reads the counter, which each CPU has and which is cheap to read. */
 static __always_inline u64 ktrace_counter_here(void)
 {
 #ifdef CONFIG_X86
@@ -102,7 +102,7 @@ static __always_inline u64 ktrace_counter_here(void)
 #endif
 }
 
-/* All that the flags of a record are made of, as it is: the same means the same flags. */
+/* The raw state from which the flags of a record are made: the same state means the same flags. */
 static __always_inline u64 ktrace_raw_preempt(void)
 {
 #ifdef CONFIG_X86
@@ -119,7 +119,7 @@ static __always_inline u64 ktrace_raw_flags(void)
 		    (_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY);
 
 #ifdef CONFIG_X86
-	/* The others are of arithmetic. */
+	/* The other bits of EFLAGS are arithmetic flags. */
 	BUILD_BUG_ON((_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY) & X86_EFLAGS_IF);
 	flags |= irqs & X86_EFLAGS_IF;
 #else
@@ -133,21 +133,21 @@ static __always_inline u64 ktrace_raw_flags(void)
 }
 
 /*
- * These are read once each between two barriers. READ_ONCE() would make two
- * instructions of each comparison.
+ * Each member is read once between two barriers. With READ_ONCE(), each comparison
+ * would take two instructions.
  */
 #define KTRACE_MEMBER(type, base, offset) (*(type *)((void *)(base) + (offset)))
 
-/* How the shortest way ends. */
+/* Results of the fast path. All from KTRACE_PACK_OTHER on mean that nothing was written. */
 enum ktrace_pack_end {
 	KTRACE_PACK_WRITTEN,
-	/* Interrupts have to be committed. */
+	/* Written; records of interrupts have to be committed. */
 	KTRACE_PACK_WRITTEN_BUT,
-	/* The same, and a reader may not have seen it. */
+	/* Written, but a reader may have missed it; interrupts may have to be committed. */
 	KTRACE_PACK_DOUBTED,
-	/* Not written: from here on. */
+	/* Not written; the slow path has to write it. */
 	KTRACE_PACK_OTHER,
-	/* The same, and interrupts have to be committed. */
+	/* Not written; in addition, records of interrupts have to be committed. */
 	KTRACE_PACK_CLOSED,
 };
 
@@ -155,14 +155,14 @@ static __always_inline struct ktrace_known *ktrace_known_at(struct ktrace_pack *
 							    unsigned long ip,
 							    unsigned long parent_ip)
 {
-	/* Functions differ in the middle, and so do places in them. */
+	/* Bits 4 to 9 of @ip and bits 0 to 5 of @parent_ip. */
 	unsigned long mixed = (ip << 1) ^ (parent_ip << 5);
 
 	BUILD_BUG_ON(sizeof(struct ktrace_known) != 1 << 5);
 	return (void *)pack->known + (mixed & ((1 << KTRACE_KNOWN_BITS) - 1) << 5);
 }
 
-/* Whether the context of the last item is the one that this is. */
+/* Returns whether task and context are those of the last item. */
 static __always_inline bool ktrace_pack_is_here(struct ktrace_pack *pack)
 {
 	return pack->preempt == ktrace_raw_preempt() && pack->flags == ktrace_raw_flags() &&
@@ -176,8 +176,8 @@ static __always_inline void *ktrace_pack_buffer(struct ktrace_pack *pack)
 }
 
 /*
- * Whether the pack may have another item of this context, and where: something is
- * recorded in the buffer, and in the part of it that this CPU has.
+ * Returns whether the pack can take another item in this context: recording is enabled in the
+ * buffer and in this CPU's part of it. Sets @buffer and @part.
  */
 static __always_inline bool ktrace_pack_goes_on(struct ktrace_pack *pack, void **buffer,
 						void **part)
@@ -187,15 +187,15 @@ static __always_inline bool ktrace_pack_goes_on(struct ktrace_pack *pack, void *
 	*buffer = ktrace_pack_buffer(pack);
 	if (KTRACE_MEMBER(int, *buffer, KTRACE_trace_buffer_record_disabled))
 		return false;
-	/* Of that buffer still, or the pack is closed: ktrace_pack_put() looks. */
+	/* ktrace_pack_put() checks that it still belongs to that buffer. */
 	*part = pack->part;
 	return !KTRACE_MEMBER(int, *part, KTRACE_ring_buffer_per_cpu_record_disabled);
 }
 
 /*
- * Whether the page is in the ring, where no reader looks. Bits of what leads to it say
- * that it is the first one. Not for a page that has been the reader's before this: what
- * led to it then may be gone.
+ * Returns whether the page is in the ring, where no reader reads it. The low bits of the pointer to
+ * it are flags (head page). Not for a page that has become the reader page before this: the page
+ * that pointed to it may be gone.
  */
 static __always_inline bool ktrace_page_in_ring(void *page)
 {
@@ -205,7 +205,7 @@ static __always_inline bool ktrace_page_in_ring(void *page)
 	return (next & ~3UL) == (unsigned long)list;
 }
 
-/* Puts a word where it belongs, if the pack is the last record still. */
+/* Writes a word to @place if the pack is still the last record. */
 static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *pack,
 							    void *buffer, void *part,
 							    u64 *place, u64 word)
@@ -214,13 +214,13 @@ static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *
 	long committing, commits;
 
 	/*
-	 * An interrupt raises the one as well, but has lowered it again when this goes on. It
-	 * commits by itself until then, so both are read first: one that comes in between is
-	 * noticed, at worst for nothing.
+	 * An interrupt raises @committing too, but lowers it again before this code continues.
+	 * Until @committing is raised here, an interrupt commits its own records. Both are read
+	 * before that, so each interrupt in between is noticed, at worst without need.
 	 */
 	committing = KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing);
 	commits = KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_commits);
-	/* A record that is being written, with an earlier time, may have no place yet. */
+	/* The interrupted writer may have read an earlier time, but not reserved its place. */
 	if (unlikely(committing)) {
 		pack->page = NULL;
 		return KTRACE_PACK_OTHER;
@@ -242,7 +242,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *
 		return KTRACE_PACK_OTHER;
 	}
 	WRITE_ONCE(*place, word);
-	/* A reader takes the page out of the ring before it reads; pack.rs has the argument. */
+	/* A reader takes the page out of the ring before it reads it; see pack.rs. */
 	smp_mb();
 	if (unlikely(!ktrace_page_in_ring(page))) {
 		WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), 0);
@@ -255,7 +255,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *
 	return KTRACE_PACK_WRITTEN;
 }
 
-/* A function was called. With preemption off, while the pack is busy. */
+/* Adds a function. Preemption must be off, and the pack marked busy. */
 static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *pack,
 							    unsigned long ip,
 							    unsigned long parent_ip)
@@ -270,13 +270,12 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 	if (!ktrace_pack_goes_on(pack, &buffer, &part))
 		return KTRACE_PACK_OTHER;
 	now = ktrace_counter_here();
-	/* Enormous, if the counter was set back. */
+	/* Very large if the counter was set back, and then more than any span. */
 	delta = now - pack->time;
-	/* No later than there is room for. */
 	if (delta > pack->span)
 		return KTRACE_PACK_OTHER;
 	place = pack->place;
-	/* If it should not be written after all, this pack is not added to any more. */
+	/* If ktrace_pack_put() fails, it closes the pack, and this state is not used any more. */
 	if (pack->half) {
 		word = pack->half | known->second | delta;
 		pack->half = 0;
@@ -289,22 +288,22 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 	}
 	pack->time = now;
 	end = ktrace_pack_put(pack, buffer, part, place, word);
-	/* One half of those that are there was not. */
+	/* The half that was not written must not be counted. */
 	if (unlikely(end >= KTRACE_PACK_OTHER))
 		pack->halves++;
 	return end;
 }
 
 /*
- * A call returned whose beginning is not written, when the counter said so much. As
- * above.
+ * Adds a call that returned at counter value @now and has no entry record. Preemption must be off,
+ * and the pack marked busy.
  */
 static __always_inline enum ktrace_pack_end ktrace_pack_add_leaf(struct ktrace_pack *pack,
 								 unsigned long func, int depth,
 								 u64 now, u64 ns)
 {
 	unsigned long offset = func - pack->text, near = offset >> 2;
-	/* Enormous, if an interrupt was packed after that, or the counter was set back. */
+	/* Very large if an interrupt added an item after @now, or the counter was set back. */
 	u64 delta = now - pack->time, word, *place;
 	enum ktrace_pack_end end;
 	void *buffer, *part;
@@ -312,18 +311,18 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_leaf(struct ktrace_p
 	if (delta >> KTRACE_LEAF_DELTA_BITS || ns >> KTRACE_LEAF_NS_BITS ||
 	    (u32)depth >> KTRACE_LEAF_DEPTH_BITS)
 		return KTRACE_PACK_OTHER;
-	/* The last of these stand for addresses that lie elsewhere. */
+	/* The last 64 values refer to address words. */
 	if (offset & 3 || near >= (1UL << KTRACE_LEAF_FUNC_BITS) - 64)
 		return KTRACE_PACK_OTHER;
 	word = KTRACE_LEAF | near << KTRACE_LEAF_FUNC_SHIFT |
 	       (u64)depth << KTRACE_LEAF_DEPTH_SHIFT | ns << KTRACE_LEAF_NS_SHIFT | delta;
-	/* Functions take half a word each. */
+	/* The second half of the last word is free, or the pack is full: not here. */
 	place = pack->place;
 	if (pack->half || place == pack->end)
 		return KTRACE_PACK_OTHER;
 	if (!ktrace_pack_goes_on(pack, &buffer, &part))
 		return KTRACE_PACK_OTHER;
-	/* As above. */
+	/* Undone below if the word is not written. */
 	pack->time = now;
 	pack->place = place + 1;
 	pack->calls++;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the call graph needs of the kernel's headers: callbacks whose prototypes
- * must be exact, and static inlines.
+ * Call graph: callbacks whose prototypes must be exact, static inlines of the kernel's headers, and
+ * the fast path.
  *
- * Most of it runs inside a traced function, so this file is built without
- * ftrace's call at function entry (see Kbuild).
+ * Most of it runs inside a traced function, so this file is built without ftrace's call at function
+ * entry (see Kbuild).
  */
 #include <linux/cpu.h>
 #include <linux/ftrace.h>
@@ -28,16 +28,15 @@ void *ktrace_call_fgraph_reserve_data(int idx, int size);
 void *ktrace_call_fgraph_retrieve_parent_data(int idx, int *size, int depth);
 
 /*
- * The shortest way of a call: nothing is to be done but to keep a frame, which the
- * return finds again and which tells how long the call took. It is most of what a
- * call costs that is not recorded, and what each has to pay for that is. Whatever
- * is not as usual goes to Rust, which does all of it; so what is asked for here may
- * be more than there is reason to, but never less.
+ * Fast path of a call: only a frame is needed, which the return finds again and which has the time
+ * of the call. This is most of the cost of a call that is not recorded, and part of the cost of
+ * each recorded call. All other calls take the slow path in Rust, which handles every case. So the
+ * conditions here may be stricter than necessary, but never weaker.
  */
 
 /*
- * A function of its own keeps what little it needs in registers, and is gone on to
- * without a frame, unless every function has one.
+ * A function that is not inlined has the few values that it needs in registers, and is entered by a
+ * tail call, without a stack frame unless each function has one.
  */
 #if defined(CONFIG_FRAME_POINTER) && defined(CONFIG_X86)
 #define ktrace_stage __always_inline
@@ -50,23 +49,23 @@ void *ktrace_call_fgraph_retrieve_parent_data(int idx, int *size, int depth);
 /* FTRACE_PID_TRACE in kernel/trace/trace.h: the CPU's current task is traced. */
 #define KTRACE_PID_TRACE (-2)
 
-/* How much of the shadow stack a frame takes, with the word that tells what it is. */
+/* Size of a frame on the shadow stack in words, with the word that describes it. */
 #define KTRACE_FRAME_WORDS (sizeof(struct ktrace_frame) / sizeof(long) + 1)
 
 /*
- * Words of the shadow stack that are not ours to give: those of all hooks at its end,
- * of which this hook's may be the last, a call, and a frame. The kernel's function
- * finds out how many there are when it gets so near.
+ * Words at the end of the shadow stack that the fast path leaves free: the task data words of all
+ * hooks, of which this hook's may be the last, a call, and a frame. So close to the end, the
+ * kernel's function checks how much room there is.
  */
 #define KTRACE_ROOM_WORDS (16 + 16 + (long)KTRACE_FRAME_WORDS)
 
-/* Modulo 2^32. */
+/* The number of context switches of a task, modulo 2^32. */
 static __always_inline u32 ktrace_switches(const struct task_struct *task)
 {
 	return task->nvcsw + task->nivcsw;
 }
 
-/* The hook's word of a task, once it is known where that is. */
+/* Returns the hook's task data word, once its location is known. */
 static __always_inline unsigned long *ktrace_task_word(const struct ktrace_place *place,
 						       struct task_struct *task)
 {
@@ -74,9 +73,9 @@ static __always_inline unsigned long *ktrace_task_word(const struct ktrace_place
 }
 
 /*
- * Its lower half, which has flags. The upper one is a count that an interrupt may raise
- * at any moment. Each is read and written by itself: to read both at once would have to
- * wait for a store to one of them.
+ * Returns the lower half of a task data word, which has the flags. The upper half is a count that
+ * an interrupt may raise at any moment. The halves are read and written separately: a read of both
+ * would have to wait for a store to one of them.
  */
 static __always_inline u32 *ktrace_word_flags(unsigned long *word)
 {
@@ -94,7 +93,7 @@ static __always_inline u32 ktrace_read_count(unsigned long *word)
 	return READ_ONCE(ktrace_word_flags(word)[1]);
 }
 
-/* Interrupts leave the flags as they find them, or set such bits as well. */
+/* Sets flags. Interrupts leave the flags as they are, or set such bits too. */
 static __always_inline void ktrace_set_in_word(unsigned long *word, unsigned long bits)
 {
 	barrier();
@@ -102,7 +101,7 @@ static __always_inline void ktrace_set_in_word(unsigned long *word, unsigned lon
 	barrier();
 }
 
-/* Sets the flags to what they were, without some. */
+/* Sets the flags to @state without @bits. */
 static __always_inline void ktrace_clear_in_word(unsigned long *word, unsigned long state,
 						 unsigned long bits)
 {
@@ -110,8 +109,8 @@ static __always_inline void ktrace_clear_in_word(unsigned long *word, unsigned l
 }
 
 /*
- * Where a task's shadow stack begins. With the few registers of x86 it is cheaper to
- * read that anew than to keep it.
+ * Returns the start of a task's shadow stack. x86 has few registers, so that reading it again is
+ * cheaper than keeping it.
  */
 static __always_inline unsigned long *ktrace_shadow_stack(struct task_struct *task)
 {
@@ -123,8 +122,8 @@ static __always_inline unsigned long *ktrace_shadow_stack(struct task_struct *ta
 }
 
 /*
- * Takes words of the shadow stack, which ends at `at`, and where it will again after
- * any interrupt. One instruction on x86.
+ * Reserves words of the shadow stack, which ends at @at, also after any interrupt. One instruction
+ * on x86.
  */
 static __always_inline void ktrace_take_words(struct task_struct *task, unsigned long at,
 					      unsigned long words)
@@ -137,9 +136,9 @@ static __always_inline void ktrace_take_words(struct task_struct *task, unsigned
 }
 
 /*
- * Takes the words of a frame at the end of the shadow stack, as the kernel's function
- * does, the last of which tells what they are. Interrupts that come before that is
- * there twice may write over it.
+ * Reserves a frame at the end of the shadow stack, as the kernel's function does. Its last word
+ * describes it. That word is written twice, because an interrupt before the end is moved may
+ * overwrite it.
  */
 static __always_inline void ktrace_take_frame(struct task_struct *task, unsigned long at,
 					      unsigned long *end, unsigned long top)
@@ -152,8 +151,8 @@ static __always_inline void ktrace_take_frame(struct task_struct *task, unsigned
 }
 
 /*
- * Begins a frame, and writes the entry of the call if it is to be written now. If that
- * fails, the call is not traced: no return is ever written without its entry.
+ * Begins a frame, and writes the entry of the call if @when is KTRACE_AT_CALL. If that fails, the
+ * call is not traced: no return is written without its entry.
  */
 static __always_inline int ktrace_begin(struct ftrace_graph_ent *call, struct ktrace_graph *graph,
 					struct ftrace_regs *fregs, struct task_struct *task,
@@ -164,7 +163,7 @@ static __always_inline int ktrace_begin(struct ftrace_graph_ent *call, struct kt
 	WRITE_ONCE(frame->begun, ktrace_counter_here());
 	if (when == KTRACE_AT_CALL) {
 		WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag | usual->written);
-		/* An interrupt finds the frame from here on. */
+		/* From here on, an interrupt finds the frame. */
 		ktrace_set_in_word(word, usual->opens & ~usual->unwritten);
 		return ktrace_graph_began(call, graph, fregs, task, frame);
 	}
@@ -173,7 +172,7 @@ static __always_inline int ktrace_begin(struct ftrace_graph_ent *call, struct kt
 	return 1;
 }
 
-/* Keeps a frame with a call where the kernel puts it. */
+/* Begins a call whose frame the kernel's function reserves. */
 static noinline notrace int ktrace_graph_keep(struct ftrace_graph_ent *call,
 					      struct ktrace_graph *graph,
 					      struct ftrace_regs *fregs, u32 when)
@@ -190,7 +189,7 @@ static noinline notrace int ktrace_graph_keep(struct ftrace_graph_ent *call,
 			    ktrace_task_word(graph->place, task), when);
 }
 
-/* A call of a task that is wanted. */
+/* Handles a call of a traced task. */
 static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call,
 						   struct ktrace_graph *graph,
 						   struct ftrace_regs *fregs)
@@ -207,20 +206,20 @@ static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call
 	if (unlikely((state & usual->special) != place->settled))
 		goto unusual;
 	depth = call->depth;
-	/* Of the kernel's, 0 is no limit. */
+	/* 0 means no limit in the kernel's variable, and wraps around here. */
 	if (depth >= READ_ONCE(*usual->below) || depth > READ_ONCE(*graph->max_depth) - 1)
 		goto unusual;
-	/* Callers whose entries have to be written first. */
+	/* Entries of callers must be written first. */
 	when = READ_ONCE(*usual->when);
 	if (state & usual->unwritten && when != KTRACE_IF_LONG)
 		goto unusual;
 	/*
-	 * Reserves a frame as the kernel's function does, if the shadow stack ends in
-	 * what it ended in when that function was looked at, and has room enough.
+	 * Reserves a frame as the kernel's function does, if the shadow stack ends in the same word
+	 * as when that function was observed, and has enough room.
 	 */
 	at = (u32)task->curr_ret_stack;
 	end = ktrace_shadow_stack(task) + at;
-	/* Or the compiler adds these up each time. */
+	/* Prevents the compiler from computing this sum for each use. */
 	OPTIMIZER_HIDE_VAR(end);
 	top = place->top;
 	if (unlikely(at >= place->room || end[-1] != place->below))
@@ -232,7 +231,7 @@ unusual:
 	return ktrace_graph_called(call, graph, fregs, task);
 }
 
-/* The same while it is not sure whether it is that task. */
+/* Handles a call while a switch is not complete: the current task may be the previous one. */
 static noinline __cold notrace int ktrace_graph_unsure(struct ftrace_graph_ent *call,
 						       struct ktrace_graph *graph,
 						       struct ftrace_regs *fregs)
@@ -248,7 +247,7 @@ static int notrace ktrace_graph_entry(struct ftrace_graph_ent *call,
 {
 	struct ktrace_graph *graph = container_of(ops, struct ktrace_graph, ops);
 
-	/* Preemption is off. */
+	/* Preemption is off in callbacks. */
 	if (__this_cpu_read(ktrace_gate.sure) & graph->bit)
 		return ktrace_graph_begin(call, graph, fregs);
 	if (__this_cpu_read(ktrace_gate.wanted) & graph->bit)
@@ -256,7 +255,7 @@ static int notrace ktrace_graph_entry(struct ftrace_graph_ent *call,
 	return 0;
 }
 
-/* What is left to be done behind a leaf that was packed, which may take longer. */
+/* Ends the fast path of a packed leaf: records of interrupts must be committed. */
 static noinline __cold notrace void ktrace_leaf_written(struct ktrace_pack *pack)
 {
 	ktrace_pack_catch_up(pack);
@@ -264,7 +263,7 @@ static noinline __cold notrace void ktrace_leaf_written(struct ktrace_pack *pack
 	pack->busy = 0;
 }
 
-/* The same where a reader may not have seen it. */
+/* Ends the fast path of a packed leaf that a reader may have missed. */
 static noinline __cold notrace void ktrace_leaf_doubted(struct ktrace_pack *pack,
 							const struct ftrace_graph_ret *ret, u64 ns)
 {
@@ -274,7 +273,7 @@ static noinline __cold notrace void ktrace_leaf_doubted(struct ktrace_pack *pack
 	pack->busy = 0;
 }
 
-/* The same where the pack was closed meanwhile. */
+/* Ends the fast path of a leaf that was not packed; records of interrupts must be committed. */
 static noinline __cold notrace void ktrace_leaf_closed(const struct ftrace_graph_ret *ret,
 						       struct ktrace_graph *graph,
 						       struct ftrace_regs *fregs, u64 ns,
@@ -286,7 +285,7 @@ static noinline __cold notrace void ktrace_leaf_closed(const struct ftrace_graph
 	ktrace_graph_ended(ret, graph, fregs, current, ns, 0);
 }
 
-/* Packs a leaf by the shortest way, or leaves it to Rust. All calls are the last thing that is done. */
+/* Packs a leaf on the fast path, or leaves it to Rust. All calls are tail calls. */
 static ktrace_stage void ktrace_graph_leaf(const struct ftrace_graph_ret *ret,
 					   struct ktrace_graph *graph,
 					   struct ftrace_regs *fregs, u64 now, u64 ns,
@@ -294,10 +293,10 @@ static ktrace_stage void ktrace_graph_leaf(const struct ftrace_graph_ret *ret,
 {
 	struct ktrace_pack *pack = raw_cpu_ptr(packs);
 
-	/* With RT, softirqs are counted elsewhere. */
+	/* With PREEMPT_RT, preempt_count() does not count softirqs. */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(pack->busy || ret->overrun))
 		return ktrace_graph_ended(ret, graph, fregs, current, ns, 0);
-	/* Anything but 0; this is at hand. */
+	/* Any value but 0; this one is in a register. */
 	pack->busy = ret->func;
 	barrier();
 	switch (ktrace_pack_add_leaf(pack, ret->func, ret->depth, now, ns)) {
@@ -319,15 +318,15 @@ static ktrace_stage void ktrace_graph_leaf(const struct ftrace_graph_ret *ret,
 }
 
 /*
- * Whether the kernel asks its files of pids first, with a function of its own in front
- * of ours (fgraph_update_pid_func() in kernel/trace/fgraph.c).
+ * Returns whether the kernel first checks its PID files, with a function of its own that it calls
+ * before the hook's (fgraph_update_pid_func() in kernel/trace/fgraph.c).
  */
 static __always_inline bool ktrace_graph_has_pids(struct ktrace_graph *graph)
 {
 	return READ_ONCE(graph->ops.entryfunc) != graph->ops.saved_func;
 }
 
-/* What that function finds (fgraph_pid_func()). */
+/* Returns what that function (fgraph_pid_func()) finds. */
 static __always_inline bool ktrace_graph_pid_is_in(struct ktrace_graph *graph)
 {
 	u8 __percpu *data;
@@ -339,7 +338,7 @@ static __always_inline bool ktrace_graph_pid_is_in(struct ktrace_graph *graph)
 	return pid == KTRACE_PID_TRACE || pid == current->pid;
 }
 
-/* Whether the current task is traced by the hook now. For Rust; any context. */
+/* Returns whether the hook traces the current task now. For Rust; any context. */
 bool ktrace_graph_task_is_in(struct ktrace_graph *graph)
 {
 	return ktrace_mask_of(current) & graph->bit &&
@@ -350,7 +349,7 @@ static noinline notrace void ktrace_graph_return_by_pid(struct ftrace_graph_ret 
 							struct ktrace_graph *graph,
 							struct ftrace_regs *fregs);
 
-/* With files of pids, or before it is known whether there are any. */
+/* Handles a return. @by_pid: the PID files have PIDs; if false, that is not known yet. */
 static __always_inline void ktrace_graph_end(struct ftrace_graph_ret *ret,
 					     struct ktrace_graph *graph,
 					     struct ftrace_regs *fregs, bool by_pid)
@@ -370,20 +369,20 @@ static __always_inline void ktrace_graph_end(struct ftrace_graph_ret *ret,
 		goto unusual;
 	if (unlikely(ktrace_read_count(word) != ret->overrun))
 		goto unusual;
-	/* On top of the shadow stack, if nobody else keeps something there. */
+	/* The frame is on top of the shadow stack, unless another hook has data there. */
 	end = task->ret_stack + (u32)task->curr_ret_stack;
 	if (unlikely(end[-1] != place->top))
 		goto unusual;
 	frame = (struct ktrace_frame *)(end - 1) - 1;
-	/* Its tag, and as many switches as now; of flags it may have the one that its entry is written. */
+	/* Compares the tag and the number of switches. Of the flags, only `written` may be set. */
 	differs = READ_ONCE(frame->kept) ^ (ktrace_switches(task) | graph->tag);
 	if (differs) {
 		if (unlikely(differs & ~graph->usual.written))
 			goto unusual;
 	} else {
 		/*
-		 * A filter may have changed while the call was open: what is written
-		 * ends, the rest is left out.
+		 * A filter may have changed during the call. If the entry is written, the return is
+		 * written too; otherwise nothing is.
 		 */
 		if (unlikely(!(__this_cpu_read(ktrace_gate.sure) & graph->bit)))
 			goto unusual;
@@ -392,33 +391,39 @@ static __always_inline void ktrace_graph_end(struct ftrace_graph_ret *ret,
 		if (by_pid && !ktrace_graph_pid_is_in(graph))
 			goto unusual;
 	}
-	/* That long, or something is noted and it is not the counter's. */
+	/*
+	 * The call took too long for this calculation, or its start is noted as a time of the
+	 * clock.
+	 */
 	now = ktrace_counter_here();
 	counts = now - READ_ONCE(frame->begun);
 	if (unlikely(counts >> 32))
 		goto unusual;
 	/*
-	 * An interrupt that comes from here on does not take it for open, nor for its own.
-	 * One that came before may have written its entry.
+	 * From here on, an interrupt does not take this call for an open one, nor the frame for its
+	 * own. An interrupt before this may have written the entry.
 	 */
 	WRITE_ONCE(frame->is_open, 0);
 	barrier();
-	/* On its CPU all the while. */
+	/* The task did not lose its CPU. */
 	total_ns = counts * graph->mult >> KTRACE_MULT_SHIFT;
 	flags = READ_ONCE(frame->flags);
 	if (flags) {
-		/* And so are those of its callers. */
+		/* The entry is written, and so are those of the callers. */
 		state = ktrace_read_flags(word);
 		if (unlikely(state & unwritten))
 			ktrace_clear_in_word(word, state, unwritten);
 		return ktrace_graph_ended(ret, graph, fregs, task, total_ns, 1);
 	}
-	/* Nothing is ever written of these, so it does not matter what is not. */
+	/* No entry is ever written in this mode, so `unwritten` does not matter. */
 	if (graph->usual.adds_up)
 		return ktrace_graph_added(ret, graph, total_ns, raw_smp_processor_id());
 	least_ns = READ_ONCE(*graph->usual.least_ns);
 	if (least_ns) {
-		/* Whether the callers are written is for the next one to find out. */
+		/*
+		 * The next call that needs to know finds out whether the entries of the callers are
+		 * written.
+		 */
 		ktrace_set_in_word(word, unwritten);
 		if (unlikely(total_ns >= least_ns))
 			ktrace_graph_late(ret, graph, fregs, task, total_ns);
@@ -426,7 +431,7 @@ static __always_inline void ktrace_graph_end(struct ftrace_graph_ret *ret,
 	}
 	state = ktrace_read_flags(word);
 	ktrace_clear_in_word(word, state, unwritten);
-	/* Its callers may not be written either, if there was a threshold. */
+	/* If there was a threshold, entries of the callers may be missing as well. */
 	if (unlikely(!(state & unwritten)))
 		return ktrace_graph_late(ret, graph, fregs, task, total_ns);
 	packs = READ_ONCE(graph->packs);
@@ -452,13 +457,16 @@ static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 	ktrace_graph_end(ret, container_of(ops, struct ktrace_graph, ops), fregs, false);
 }
 
-/* With functions that are chosen one by one, nothing is as usual. */
+/*
+ * Selects the place that calls use. While functions are chosen one by one, it is the first one,
+ * with which all calls take the slow path.
+ */
 static void ktrace_graph_choose(struct ktrace_graph *graph)
 {
-	/* What was learned is there when this says so. */
+	/* The learned values are visible once this is 2. */
 	bool usual = smp_load_acquire(&graph->learned) == 2 && !READ_ONCE(graph->are_chosen);
 
-	/* Readers go on from the address. */
+	/* Readers depend on the address. */
 	smp_store_release(&graph->place, &graph->places[usual]);
 }
 
@@ -471,8 +479,8 @@ static void ktrace_graph_report_slow(struct irq_work *work)
 static DEFINE_IRQ_WORK(ktrace_graph_slow, ktrace_graph_report_slow);
 
 /*
- * Whether the kernel finds a frame that was put there by the shortest way, tried in the
- * place of one that it has put there itself.
+ * Returns whether the kernel finds a frame that the fast path has reserved. For this test, that
+ * frame replaces one that the kernel has just reserved.
  */
 static bool notrace ktrace_graph_finds(struct ktrace_graph *graph, unsigned long *frame)
 {
@@ -493,11 +501,11 @@ static bool notrace ktrace_graph_finds(struct ktrace_graph *graph, unsigned long
 }
 
 /*
- * Looks where the kernel has put a frame that it was just asked for, and the word of
- * the current task. From then on that is looked for there first, and put there. The
- * words on the shadow stack tell what they are and how far it is to the call that they
- * belong to, so that what is there is never taken for something else: with a kernel that
- * does it in another way calls cost more, and are not wrong.
+ * Observes where the kernel has put a frame that it was just asked for, and the current task's data
+ * word. From then on, the fast path looks for frames there, and reserves them there. The words on
+ * the shadow stack describe their type and the distance to their call, so other data is never taken
+ * for a frame: with a kernel that works in another way, calls cost more, but are recorded
+ * correctly.
  */
 void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *word)
 {
@@ -507,7 +515,10 @@ void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *
 
 	if (!graph->mult || frame != end - KTRACE_FRAME_WORDS)
 		return;
-	/* Of several that come here at the same time, each with a stack of its own, one is believed. */
+	/*
+	 * Several tasks may come here at the same time, each with its own shadow stack. One of them
+	 * continues.
+	 */
 	if (READ_ONCE(graph->learned) || cmpxchg(&graph->learned, 0, 1))
 		return;
 	if (!ktrace_graph_finds(graph, frame)) {
@@ -519,12 +530,12 @@ void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *
 	WRITE_ONCE(place->below, *((unsigned long *)frame - 1));
 	WRITE_ONCE(place->top, end[-1]);
 	WRITE_ONCE(place->room, max((long)(word_at / sizeof(long)) - KTRACE_ROOM_WORDS, 0L));
-	/* For ktrace_graph_choose(), which may run elsewhere. */
+	/* Pairs with ktrace_graph_choose(), which may run on another CPU. */
 	smp_store_release(&graph->learned, 2);
 	ktrace_graph_choose(graph);
 }
 
-/* Lets calls take the shortest way, or none, while functions are chosen one by one. */
+/* Enables the fast path, or disables it while functions are chosen one by one. */
 void ktrace_graph_set_chosen(struct ktrace_graph *graph, bool are_chosen)
 {
 	WRITE_ONCE(graph->are_chosen, are_chosen);
@@ -532,10 +543,10 @@ void ktrace_graph_set_chosen(struct ktrace_graph *graph, bool are_chosen)
 }
 
 /*
- * Whether the kernel has a hook in its list still, that was unregistered, or could not
- * be registered: ftrace_shutdown_subops() puts it back if there is no memory to tell
- * which functions are hooked without it, which unregister_ftrace_graph() does not tell
- * of. One that was taken from the list for good has a pointer that leads nowhere.
+ * Returns whether the kernel still has a hook in its list that was unregistered, or could not be
+ * registered: ftrace_shutdown_subops() puts it back if there is no memory to compute the functions
+ * that are hooked without it, and unregister_ftrace_graph() does not report that. A hook that was
+ * removed for good has a poisoned pointer.
  */
 bool ktrace_graph_is_listed(struct ktrace_graph *graph)
 {
@@ -558,13 +569,13 @@ void ktrace_graph_init(struct ktrace_graph *graph)
 }
 
 /*
- * Waits until no callback runs any more. They run with preemption off. Where RCU
- * does not watch, in the idle loop or on the way into the kernel, nothing is
- * traced on architectures that want such code to be noinstr, as ours do; there,
- * the rude form waits for nobody, and is for others.
+ * Waits until no callback runs any more. Callbacks run with preemption off. Where RCU is not
+ * watching, in the idle loop or on the way into the kernel, nothing is traced on architectures
+ * whose code there must be noinstr, as on those that are supported. On these, the rude form of
+ * RCU-tasks waits for nothing; it is for other architectures.
  *
- * A CPU that comes or goes is traced for some steps before RCU waits for it, or
- * after: whoever brings it up or down holds the lock until it is through. Not to be
+ * A CPU that goes online is traced for a few steps before RCU waits for it, and one that goes
+ * offline for a few steps after. The hotplug lock is held until that is finished. Must not be
  * called with that lock held.
  */
 void ktrace_graph_synchronize(void)

@@ -12,7 +12,7 @@ struct ktrace_pack;
 
 /* When the entry of a call is written; `When` in fgraph/usual.rs. */
 enum ktrace_when {
-	/* Only if the call takes long enough, if ever. */
+	/* Only if the call takes long enough, or never. */
 	KTRACE_IF_LONG,
 	/* When a callee begins, or together with the return. */
 	KTRACE_IF_NEEDED,
@@ -20,7 +20,10 @@ enum ktrace_when {
 	KTRACE_AT_CALL,
 };
 
-/* Which calls take the shortest way; `UsualPointers` in fgraph/usual.rs, which says what each is. */
+/*
+ * Which calls take the fast path; `UsualPointers` in fgraph/usual.rs. `Usual` documents each
+ * member.
+ */
 struct ktrace_usual {
 	unsigned long special;
 	unsigned long opens;
@@ -32,16 +35,16 @@ struct ktrace_usual {
 	u32 adds_up;
 };
 
-/* What is known of shadow stacks; `Place` in fgraph/usual.rs. */
+/* Where the kernel puts data on shadow stacks; `Place` in fgraph/usual.rs. */
 struct ktrace_place {
-	/* How the `special` bits of a task's word are set when nothing is special. */
+	/* The `special` bits of a task data word if nothing is special. */
 	unsigned long settled;
-	/* Where that word lies, in bytes. */
+	/* The offset of that word in bytes. */
 	unsigned long word_at;
-	/* What a shadow stack ends in before a frame of this hook, and after it. */
+	/* The last word of a shadow stack before a frame of this hook, and after it. */
 	unsigned long below;
 	unsigned long top;
-	/* In words: a frame that begins before does not reach what else is there. */
+	/* In words: a frame that begins below this does not reach other data. */
 	unsigned long room;
 };
 
@@ -52,26 +55,26 @@ struct ktrace_graph {
 	/* A variable of the kernel. */
 	const u32 *max_depth;
 	/*
-	 * One of these: nothing is as in the first, where calls go until it is known where
-	 * the kernel puts things, and what it is that stands in the second.
+	 * Points to one of @places. No task data word matches the first one, so all calls take the
+	 * slow path. The second one is used once it is known where the kernel puts data.
 	 */
 	struct ktrace_place *place;
 	struct ktrace_place places[2];
-	/* 1 while the second is being filled in, then 2. */
+	/* 1 while the second one is being filled in, then 2. */
 	unsigned long learned;
-	/* What leaves are packed by, or none. */
+	/* The packs for leaves, or NULL. */
 	struct ktrace_pack __percpu *packs;
-	/* Its bit in the gate. */
+	/* The hook's bit in the trace mask. */
 	u32 bit;
-	/* How many ns a count is, see `Timer`; 0: calls are not timed by the counter. */
+	/* Length of a counter tick in ns, see `Timer`; 0: calls are not timed by the counter. */
 	u32 mult;
-	/* What its frames are told by, as they have it with `kept`. */
+	/* The tag of the hook's frames, in the format of `kept`. */
 	u64 tag;
 	/* Whether `set_graph_function` or `set_graph_notrace` has functions. */
 	u32 are_chosen;
 };
 
-/* What a hook keeps with a call; `Stored` in fgraph/frame.rs. */
+/* A hook's data for an open call; `Stored` in fgraph/frame.rs. */
 struct ktrace_frame {
 	u64 begun;
 	u64 noted[2];
@@ -80,14 +83,14 @@ struct ktrace_frame {
 			u32 switches;
 			u8 flags;
 			u8 tag[2];
-			/* 0 once the call returns; never 0 before, see `Hook::new()`. */
+			/* 0 once the call returns; never 0 before that, see `next_tag()`. */
 			u8 is_open;
 		};
 		u64 kept;
 	};
 };
 
-/* As `half` and `tag_flags` are in Rust. */
+/* The same layout as `half` and `tag_flags` in Rust. */
 static_assert(offsetof(struct ktrace_frame, switches) == offsetof(struct ktrace_frame, kept));
 static_assert(offsetof(struct ktrace_frame, flags) == offsetof(struct ktrace_frame, kept) + 4);
 static_assert(offsetof(struct ktrace_frame, is_open) == offsetof(struct ktrace_frame, kept) + 7);

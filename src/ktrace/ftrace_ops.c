@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What ftrace calls: the functions by which it reports an entry to each slot, the
- * gate that they look at, and the shortest way into a pack.
+ * Entry functions: the callbacks with which ftrace reports a function entry to each slot, the trace
+ * mask that they test, and the fast path of compact records.
  *
- * All of it runs inside a traced function, so this file is built without ftrace's
- * call at function entry (see Kbuild).
+ * All of it runs inside a traced function, so this file is built without ftrace's call at function
+ * entry (see Kbuild).
  */
 #include <linux/cpu.h>
 #include <linux/ftrace.h>
@@ -18,10 +18,9 @@
 #include "shim.h"
 
 /*
- * The context that a record tells, in the header that all records have: flags, how
- * deep preemption and migration are disabled, as tracing_gen_ctx_dec() has it, which
- * is a call to a function that is not exported. Preemption has been turned off once
- * for the hook.
+ * Returns the context in the header of each record: flags, and the nesting depth of disabled
+ * preemption and migration. Same as tracing_gen_ctx_dec(), which would be a call of a function that
+ * is not exported. The hook has disabled preemption once.
  */
 static __always_inline unsigned int ktrace_context_here(void)
 {
@@ -42,7 +41,7 @@ static __always_inline unsigned int ktrace_context_here(void)
 		if (softirqs >> (SOFTIRQ_SHIFT + 1))
 			flags |= TRACE_FLAG_BH_OFF;
 	}
-	/* The second is the first, where there is no such thing. */
+	/* Both bits are the same one on architectures without lazy preemption. */
 	if (todo & (_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY)) {
 		if (todo & _TIF_NEED_RESCHED)
 			flags |= TRACE_FLAG_NEED_RESCHED;
@@ -62,13 +61,13 @@ static __always_inline unsigned int ktrace_context_here(void)
 	return flags << 16 | disabled;
 }
 
-/* An entry function tests its own bit, and nothing else, for a task that is not wanted. */
+/* If the bit of its slot is clear, an entry function returns after this test. */
 DEFINE_PER_CPU(union ktrace_gate, ktrace_gate);
 
 /*
- * Whether the current task is wanted by a hook that wants it or the next one. With
- * preemption off, any context. What it finds is kept: once it is the next one's turn,
- * there is nothing to look up any more.
+ * Returns whether the hook of @bit traces the current task, while a switch is not complete: the
+ * trace mask has bits for the previous or the next task. With preemption off, any context. Bits
+ * found to be valid are stored: once the next task is current, no more lookup is needed.
  */
 bool ktrace_gate_look(u32 bit)
 {
@@ -76,23 +75,23 @@ bool ktrace_gate_look(u32 bit)
 	u32 wanted = ktrace_mask_of(current);
 
 	found.sure |= gate.wanted & wanted;
-	/* An interrupt that comes between may know better. */
+	/* Not if an interrupt in between has stored something newer. */
 	this_cpu_cmpxchg(ktrace_gate.both, gate.both, found.both);
 	return wanted & bit;
 }
 
-/* Where functions are recorded in compact form: the packs, for the hooks in these slots. */
+/* For each slot, the packs of its hook if that uses compact records, else NULL. */
 static struct ktrace_pack __percpu *ktrace_packs[KTRACE_NR_SLOTS];
 
 void ktrace_set_packs(unsigned int slot, struct ktrace_pack __percpu *packs)
 {
 	if (slot < KTRACE_NR_SLOTS) {
-		/* What is in them is there before they are found: ktrace_pack_put(). */
+		/* Their contents must be visible before the pointer: ktrace_pack_put(). */
 		smp_store_release(&ktrace_packs[slot], packs);
 	}
 }
 
-/* Under the guard against recursion that is the kernel's own, shared by all users of ftrace. */
+/* Calls the hook of a slot under the kernel's recursion guard, which all users of ftrace share. */
 static noinline notrace void ktrace_hit(unsigned long ip, unsigned long parent_ip,
 					unsigned int slot, struct ftrace_regs *fregs)
 {
@@ -106,7 +105,7 @@ static noinline notrace void ktrace_hit(unsigned long ip, unsigned long parent_i
 	ftrace_test_recursion_unlock(bit);
 }
 
-/* What is left to be done behind it, which may take longer. */
+/* Ends the fast path: the function was written, and records of interrupts must be committed. */
 static noinline __cold notrace void ktrace_pack_written(struct ktrace_pack *pack)
 {
 	ktrace_pack_catch_up(pack);
@@ -115,7 +114,7 @@ static noinline __cold notrace void ktrace_pack_written(struct ktrace_pack *pack
 	preempt_enable_notrace();
 }
 
-/* The same where a reader may not have seen it. */
+/* Ends the fast path: the function was written, but a reader may have missed it. */
 static noinline __cold notrace void ktrace_pack_unsure(unsigned long ip, unsigned long parent_ip,
 						       struct ktrace_pack *pack)
 {
@@ -126,7 +125,10 @@ static noinline __cold notrace void ktrace_pack_unsure(unsigned long ip, unsigne
 	preempt_enable_notrace();
 }
 
-/* As ktrace_hit(), which it calls; with preemption off, and the pack busy. */
+/*
+ * Ends the fast path: the function was not written, and records of interrupts must be committed.
+ * Preemption is off, and the pack is marked busy. Calls ktrace_hit().
+ */
 static noinline __cold notrace void ktrace_pack_closed(unsigned long ip, unsigned long parent_ip,
 						       struct ktrace_pack *pack,
 						       struct ftrace_regs *fregs,
@@ -139,7 +141,7 @@ static noinline __cold notrace void ktrace_pack_closed(unsigned long ip, unsigne
 	ktrace_hit(ip, parent_ip, slot, fregs);
 }
 
-/* The same where the pack was left as it was. */
+/* Ends the fast path: the function was not written. Calls ktrace_hit(). */
 static noinline notrace void ktrace_pack_left(unsigned long ip, unsigned long parent_ip,
 					      struct ktrace_pack *pack, struct ftrace_regs *fregs,
 					      unsigned int slot)
@@ -150,7 +152,7 @@ static noinline notrace void ktrace_pack_left(unsigned long ip, unsigned long pa
 	ktrace_hit(ip, parent_ip, slot, fregs);
 }
 
-/* The same where somebody else is at it. */
+/* Ends the fast path: another context uses the pack. Calls ktrace_hit(). */
 static noinline __cold notrace void ktrace_pack_busy(unsigned long ip, unsigned long parent_ip,
 						     unsigned int slot,
 						     struct ftrace_regs *fregs)
@@ -166,8 +168,8 @@ static noinline __cold notrace void ktrace_reschedule(void)
 }
 
 /*
- * Functions that are recorded in compact form. Nothing that the shortest way calls
- * is traced, nor is a pack touched that is busy: it needs no guard against recursion.
+ * Records a function in compact form. The fast path calls no traced function, and does not touch a
+ * pack that is marked busy, so it needs no recursion guard.
  */
 static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long parent_ip,
 						struct ktrace_pack __percpu *packs,
@@ -175,14 +177,14 @@ static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long 
 {
 	struct ktrace_pack *pack;
 
-	/* Softirqs are counted elsewhere there. */
+	/* With PREEMPT_RT, preempt_count() does not count softirqs. */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return ktrace_hit(ip, parent_ip, slot, fregs);
 	preempt_disable_notrace();
 	pack = raw_cpu_ptr(packs);
 	if (unlikely(pack->busy))
 		return ktrace_pack_busy(ip, parent_ip, slot, fregs);
-	/* Anything but 0; this is at hand. */
+	/* Any value but 0; this one is in a register. */
 	pack->busy = ip;
 	barrier();
 	switch (ktrace_pack_add(pack, ip, parent_ip)) {
@@ -199,7 +201,7 @@ static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long 
 	case KTRACE_PACK_OTHER:
 		return ktrace_pack_left(ip, parent_ip, pack, fregs, slot);
 	}
-	/* All calls are the last thing that is done here, and take no frame. */
+	/* All calls above are tail calls, so this function needs no stack frame. */
 #ifdef CONFIG_PREEMPTION
 	barrier();
 	if (unlikely(__preempt_count_dec_and_test()))
@@ -209,7 +211,7 @@ static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long 
 #endif
 }
 
-/* As ktrace_hit(), while it is not sure that this is the task that is wanted. */
+/* Calls ktrace_hit() if the hook traces the current task, while a switch is not complete. */
 static noinline __cold notrace void ktrace_hit_unsure(unsigned long ip, unsigned long parent_ip,
 						      unsigned int slot,
 						      struct ftrace_regs *fregs)
@@ -291,7 +293,7 @@ ftrace_func_t ktrace_slot_function(unsigned int slot)
 	return slot < KTRACE_NR_SLOTS ? ktrace_slots[slot] : NULL;
 }
 
-/* Runs on the CPU whose gate it is, with interrupts off. */
+/* Runs on the CPU whose trace mask it sets, with interrupts off. */
 static void ktrace_gate_refresh_cpu(void *unused)
 {
 	u32 wanted = ktrace_mask_of(current);
@@ -306,7 +308,7 @@ void ktrace_gate_refresh(void)
 	unsigned int cpu;
 
 	cpus_read_lock();
-	/* Nobody runs there; what it holds counts when the CPU comes back. */
+	/* No task runs there; the value is used when the CPU is online again. */
 	for_each_possible_cpu(cpu) {
 		if (cpu_online(cpu))
 			continue;
@@ -332,17 +334,17 @@ bool ktrace_gate_refresh_of(struct task_struct *task)
 	if (irqs_disabled() || in_interrupt())
 		return false;
 	/*
-	 * Orders the new mask before the load of the CPU. A CPU that gets the task
-	 * later stores its number before it takes the lock of its run queue, which is
-	 * a full barrier too, and then loads the mask: so either that CPU sees the new
-	 * mask, or this one sees that CPU. An offline CPU runs nothing.
+	 * Orders the store of the new mask before the load of the CPU number. A CPU that gets the
+	 * task later stores its number, then takes its run queue's lock, which is a full barrier
+	 * too, and then loads the mask. So either that CPU sees the new mask, or this CPU sees that
+	 * CPU's number. No task runs on an offline CPU.
 	 */
 	smp_mb();
 	smp_call_function_single(task_cpu(task), ktrace_gate_refresh_cpu, NULL, 0);
 	return true;
 }
 
-/* What is known of the call that is being traced */
+/* The context of the traced call */
 
 unsigned int ktrace_context(void)
 {

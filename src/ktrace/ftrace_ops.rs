@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Hooks on the entry of functions, for a tracer that is current in a trace array.
+//! Hooks on function entry, for a tracer that is current in a trace array.
 //!
 //! C headers: `include/linux/ftrace.h`, `include/linux/trace_recursion.h`.
 //!
-//! Which functions are hooked is for the user to say, in the trace array's own `set_ftrace_filter`
-//! and `set_ftrace_notrace`; for which tasks, in its `set_ftrace_pid`. The kernel applies all three
-//! to an `ftrace_ops` that it knows to belong to the trace array:
+//! The user selects the functions in the trace array's own `set_ftrace_filter` and
+//! `set_ftrace_notrace`, and the tasks in its `set_ftrace_pid`. The kernel applies these files to
+//! an `ftrace_ops` that belongs to the trace array:
 //!
-//! * In the top trace array any `ftrace_ops` can share the filter of those files
-//!   (`ftrace_ops_set_global_filter()`), so the hook has one of its own.
-//! * An instance's files act on the one `ftrace_ops` that the kernel made for the instance, and the
-//!   tracer that is current there is the one to use it, so the hook gives it its callback.
+//! * In the top trace array, any `ftrace_ops` can share the filter of these files
+//!   (`ftrace_ops_set_global_filter()`), so the hook has its own.
+//! * The files of an instance apply to the one `ftrace_ops` that the kernel made for the instance.
+//!   It is used by the current tracer of the instance, so the hook sets its callback.
 
 use core::ptr::addr_of_mut;
 
@@ -47,7 +47,7 @@ use super::{
 
 type Func = abi::ftrace_func_t;
 
-// Some structs behind these pointers have no members in some configurations.
+// In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
     fn register_ftrace_function(ops: *mut abi::ftrace_ops) -> c_int;
@@ -65,17 +65,19 @@ extern "C" {
     ) -> c_ulong;
 }
 
-/// How many arguments of a call can be read: those that are passed in registers
+/// Maximum number of arguments of a call that can be read: those that are passed in registers
 /// (`FTRACE_REGS_MAX_ARGS`).
 pub const MAX_ARGS: usize = if cfg!(CONFIG_ARM64) { 8 } else { 6 };
 
-/// What is done when a hooked function is called.
+/// The operations of a hook on function entry.
 pub trait FunctionHook: Send + Sync + Sized + 'static {
-    /// A function is called by a task that the gate lets through. Any context, NMI included; may
-    /// not sleep, allocate, print or take a lock. Not re-entered in the same context.
+    /// Handles the call of a function by a task that the trace mask selects. Any context, NMI
+    /// included; must not sleep, allocate, print or take a lock. Not re-entered in the same
+    /// context.
     fn called(&self, call: &Call<'_>);
 
-    /// A call was not reported, since it came out of the handling of another one.
+    /// Counts a call that is not reported, because it was made while another call was handled. Any
+    /// context, as for [`called`](Self::called).
     fn recursed(&self);
 }
 
@@ -83,30 +85,30 @@ pub trait FunctionHook: Send + Sync + Sized + 'static {
 ///
 /// # Invariants
 ///
-/// `fregs` is what ftrace passed, and valid until the hook returns. The recursion bit is held and
+/// `fregs` is what ftrace passed, and valid until the hook returns. The recursion bit is held, and
 /// preemption is off.
 pub struct Call<'a> {
-    /// Where the call to ftrace stands, at the beginning of the function.
+    /// Address of the call to ftrace, at the beginning of the function.
     pub ip: usize,
     parent_ip: usize,
     fregs: *mut c_void,
     tr: &'a TraceArray,
-    /// The context of the traced function, less the hook's own part of it.
+    /// The context of the traced function, without the hook's own part of it.
     pub context: Context,
 }
 
 impl<'a> Call<'a> {
-    /// The trace array that the hook serves.
+    /// Returns the trace array of the hook.
     #[inline]
     pub fn tr(&self) -> &'a TraceArray {
         self.tr
     }
 
-    /// The same once more, for a path that is rarely taken: what is handed on by reference has to lie
-    /// in memory, and the usual path does not pay for that.
+    /// Returns a copy for the slow path, which takes a reference: with a reference to `self`, the
+    /// fast path would have to keep `self` in memory.
     #[inline]
     pub fn again(&self) -> Self {
-        // INVARIANT: As that of `self`.
+        // INVARIANT: All values are those of `self`, for which the invariants hold.
         Self {
             ip: self.ip,
             parent_ip: self.parent_ip,
@@ -116,8 +118,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Where the function will return to. If a graph tracer has put itself in that place, what it
-    /// has replaced.
+    /// Returns the return address of the function. If a graph tracer has replaced it, returns the
+    /// original one.
     #[inline]
     pub fn parent_ip(&self) -> usize {
         if self.parent_ip != Data::ReturnToHandler.address() {
@@ -126,22 +128,22 @@ impl<'a> Call<'a> {
         true_parent_ip(self.parent_ip, self.fregs)
     }
 
-    /// Argument number `n`, as the register holds it; 0 if `n` is not below [`MAX_ARGS`].
+    /// Returns argument number `n`, as the register holds it; 0 if `n` is not below [`MAX_ARGS`].
     #[inline]
     pub fn argument(&self, n: usize) -> usize {
-        // SAFETY: Reads from the registers, which are valid by the invariant.
+        // SAFETY: Reads from the registers, which are valid by the type invariant.
         unsafe { ktrace_argument(self.fregs, n as c_uint) as usize }
     }
 }
 
-/// Where a call will return to, if a graph tracer has put `parent_ip` in that place; for the one that
-/// `fregs` is about.
+/// Returns the original return address of the call to which `fregs` belongs, if a graph tracer has
+/// replaced it by `parent_ip`.
 #[cold]
 fn true_parent_ip(parent_ip: usize, fregs: *mut c_void) -> usize {
     let mut index = 0;
-    // SAFETY: Walks the shadow stack of the current task for the entry that belongs to this place
-    // on its stack, as the kernel's own function tracer does in this situation; `fregs` is what
-    // ftrace passed, as the caller has it from a `Call`.
+    // SAFETY: Searches the shadow stack of the current task for the entry of this stack location,
+    // as the kernel's function tracer does. `fregs` is what ftrace passed, since the caller has it
+    // from a `Call`.
     unsafe {
         ktrace_call_ftrace_graph_ret_addr(
             ktrace_current(),
@@ -152,7 +154,7 @@ fn true_parent_ip(parent_ip: usize, fregs: *mut c_void) -> usize {
     }
 }
 
-/// What an entry function finds under its number.
+/// The state of a slot for its entry function.
 #[doc(hidden)]
 pub struct Slot<F> {
     hook: AtomicPtr<F>,
@@ -169,20 +171,20 @@ impl<F> Slot<F> {
     }
 }
 
-/// Made by [`bind_function_hook!`].
+/// Access to the slots of a hook type; implemented by [`bind_function_hook!`].
 ///
 /// # Safety
 ///
-/// `slots()` must return the same static each time, which nobody but [`Hook`] writes.
+/// `slots()` must return the same static each time, to which only [`Hook`] writes.
 pub unsafe trait Bound: FunctionHook {
     #[doc(hidden)]
     fn slots() -> &'static [Slot<Self>; gate::SLOTS as usize];
 }
 
 enum Ops {
-    /// The hook's own, for the top trace array.
+    /// The hook's own ops, for the top trace array.
     Own(KBox<abi::ftrace_ops>),
-    /// That of an instance, and the callback that it had before.
+    /// The ops of an instance, and its previous callback.
     OfInstance(*mut abi::ftrace_ops, Func),
 }
 
@@ -199,8 +201,9 @@ impl Ops {
 ///
 /// # Invariants
 ///
-/// Until drop: slot `slot` holds a pointer to what `state` refers to and to the trace array, which
-/// is kept alive by the contract of [`Hook::new`]; `ops` is registered with ftrace if `is_registered`.
+/// Until drop, slot `slot` holds a pointer to the value of `state` and a pointer to the trace
+/// array, which exists by the contract of [`Hook::new`]. `ops` is registered with ftrace if
+/// `is_registered`.
 pub struct Hook<F: Bound> {
     slot: u32,
     ops: Ops,
@@ -208,34 +211,36 @@ pub struct Hook<F: Bound> {
     is_registered: bool,
 }
 
-// SAFETY: Owns an `ftrace_ops`, or has the use of the trace array's, which belong to no thread.
+// SAFETY: Owns an `ftrace_ops`, or is the only user of the one of a trace array. Neither is bound
+// to a thread.
 unsafe impl<F: Bound> Send for Hook<F> {}
 
 impl<F: Bound> Hook<F> {
-    /// Hooks the functions that the trace array's filter selects. `state` is called for tasks whose
-    /// bit `slot` is set in the gate. May sleep.
+    /// Registers a hook on the functions that the trace array's filter selects. `state` is called
+    /// for tasks whose bit `slot` is set in the trace mask. May sleep.
     ///
-    /// For [`super::tracer::Tracer::init`], which is given `tr` and must drop the hook in `reset`:
-    /// as long as the tracer is current, the trace array cannot go away.
+    /// For [`super::tracer::Tracer::init`], which gets `tr`. The hook must be dropped in `reset`:
+    /// as long as the tracer is current, the trace array cannot be removed.
     ///
     /// # Errors
     ///
-    /// `EINVAL` if the slot is out of range, `EBUSY` if it is taken; those of
-    /// `register_ftrace_function()`.
+    /// `EINVAL` if the slot is out of range, `EBUSY` if it is in use; `ENOMEM` if memory is short;
+    /// those of `register_ftrace_function()`.
     pub fn new(_: Resolved, tr: &TraceArray, slot: u32, state: Arc<F>) -> Result<Self> {
         let entry = F::slots().get(slot as usize).ok_or(EINVAL)?;
         if !entry.hook.load(Acquire).is_null() {
             return Err(EBUSY);
         }
-        // SAFETY: Looks up a table; the slot is in range.
+        // SAFETY: `ktrace_slot_function()` has no preconditions; it looks up a table, which has
+        // this slot.
         let func = unsafe { ktrace_slot_function(slot) };
         let mut ops = Self::prepare(tr, func)?;
         entry.tr.store(tr.as_ptr(), Release);
         entry.hook.store(Arc::as_ptr(&state).cast_mut(), Release);
-        // SAFETY: A prepared `ftrace_ops` that stays where it is until it is unregistered. The
+        // SAFETY: `ops` is prepared, and its memory does not move before it is unregistered. The
         // callback finds its state in the slot, which was filled before.
         let registered = to_result(unsafe { register_ftrace_function(ops.as_ptr()) });
-        // INVARIANT: Established above, if registering succeeded.
+        // INVARIANT: The slot was filled above, and `is_registered` has the result of registering.
         let this = Self {
             slot,
             ops,
@@ -245,8 +250,8 @@ impl<F: Bound> Hook<F> {
         registered.map(|()| this)
     }
 
-    /// Lets functions take the shortest way into packs, as long as the hook is there; or none of them
-    /// any more. The packer must be that of the hook's own state.
+    /// Enables the fast path into packs as long as the hook exists, or disables it if `packer`
+    /// returns `None`. The packer must be that of the hook's own state.
     pub fn pack_with(&self, packer: impl FnOnce(&F) -> Option<&Packer>) {
         Packer::bind(self.slot, packer(&self.state));
     }
@@ -257,14 +262,15 @@ impl<F: Bound> Hook<F> {
             ops.func = func;
             ops.private = tr.as_ptr().cast();
             ops.flags = abi::FTRACE_OPS_FL_PID as c_ulong;
-            // SAFETY: A fresh `ftrace_ops`, all zero but for what was just set.
+            // SAFETY: A new `ftrace_ops`, which is all zero except for what was just set.
             unsafe { ftrace_ops_set_global_filter(&mut *ops) };
             return Ok(Ops::Own(ops));
         }
-        // SAFETY: The trace array is alive, and its `ops` is made with it and goes with it.
+        // SAFETY: The trace array is alive, and its `ops` exists as long as it does.
         let ops = unsafe { (*tr.as_ptr()).ops };
-        // SAFETY: As above. The ops is not registered: the tracer that is current registers it, no
-        // other is current while this one is being made so, and `trace_types_lock` is held.
+        // SAFETY: The trace array and its `ops` are alive. `ops` is not registered: only the
+        // current tracer registers it, no other tracer is current while this one is being made
+        // current, and `trace_types_lock` is held.
         let before = unsafe {
             if ops.is_null() {
                 return Err(ENOMEM);
@@ -277,25 +283,27 @@ impl<F: Bound> Hook<F> {
         Ok(Ops::OfInstance(ops, before))
     }
 
-    /// Whether ftrace may call the hook, though it could not be registered, or not be unregistered: it has died of an
-    /// error of its own, which it finds as it changes functions, some of which are left as they were.
+    /// Returns whether ftrace may still call the hook, although it could not be registered, or
+    /// could not be unregistered: ftrace has disabled itself after an internal error while it
+    /// changed functions, and has left some of them unchanged.
     fn is_stuck(&mut self) -> bool {
-        // SAFETY: The hook's own, or that of an instance that is alive. Cleared by who registers it in vain, and by
-        // who unregisters it, if that has come to anything (`ftrace_startup()`, `ftrace_shutdown()`).
+        // SAFETY: `ops` is the hook's own, or that of a live instance. The flag is cleared if
+        // registering failed (`ftrace_startup()`), and by successful unregistering
+        // (`ftrace_shutdown()`).
         let flags = unsafe { addr_of_mut!((*self.ops.as_ptr()).flags).read() };
         flags & abi::FTRACE_OPS_FL_ENABLED as c_ulong != 0
     }
 
-    /// Leaves everything as it is that a function may still lead to, and the module where it is, for good, but calls
-    /// the hook no more.
+    /// Keeps everything that ftrace may still use, and the module, forever, but disables the hook.
     fn abandon(&mut self) {
         pr_err!("ftrace has died, and may call this module for good: it cannot be unloaded\n");
-        // SAFETY: In a call of this module.
+        // SAFETY: This module has a reference already, as its code runs for its own tracer.
         unsafe { bindings::__module_get(this_module()) };
         Packer::bind(self.slot, None);
         if let Some(entry) = F::slots().get(self.slot as usize) {
             entry.hook.store(core::ptr::null_mut(), Release);
-            // SAFETY: Alive as long as the hook is. Hooks are made and dropped with the lock held.
+            // SAFETY: The trace array is alive as long as the hook exists. Hooks are created and
+            // dropped with `trace_types_lock` held.
             unsafe { TraceArray::from_raw(entry.tr.load(Acquire)).keep_for_good() };
         }
         let ops = core::mem::replace(&mut self.ops, Ops::OfInstance(core::ptr::null_mut(), None));
@@ -303,15 +311,16 @@ impl<F: Bound> Hook<F> {
         core::mem::forget(Arc::clone(&self.state));
     }
 
-    /// Undoes `prepare()` and empties the slot. The ops must not be registered.
+    /// Undoes `prepare()`, and empties the slot. The ops must not be registered.
     fn dismantle(&mut self) {
         if let Ops::OfInstance(ops, before) = self.ops {
-            // SAFETY: The instance is alive and its ops not registered, so nobody reads it.
+            // SAFETY: The instance is alive, and its ops is not registered, so no other code reads
+            // it.
             unsafe { addr_of_mut!((*ops).func).write(before) };
         }
         Packer::bind(self.slot, None);
         if let Some(entry) = F::slots().get(self.slot as usize) {
-            // Not the trace array: who has found the hook looks for that next.
+            // The trace array stays: a callback that has read the hook reads it next.
             entry.hook.store(core::ptr::null_mut(), Release);
         }
     }
@@ -324,14 +333,14 @@ impl<F: Bound> Drop for Hook<F> {
                 return self.abandon();
             }
             self.dismantle();
-            // The ops may have been on ftrace's list for a moment.
+            // ftrace may have had the ops on its list for a moment.
             fgraph::synchronize();
             task::synchronize_tasks();
             return;
         }
-        // SAFETY: Registered, as was just asked. The memory of the ops is not the kernel's own, so
-        // ftrace takes it for dynamic and waits until no callback runs any more, one that was
-        // preempted included (`ftrace_shutdown()`).
+        // SAFETY: Registered, as was just checked. The kernel takes an `ftrace_ops` outside its own
+        // memory for dynamic, so it waits until no callback runs any more, also no preempted one
+        // (`ftrace_shutdown()`).
         let result = to_result(unsafe { unregister_ftrace_function(self.ops.as_ptr()) });
         if result.is_err() && self.is_stuck() {
             return self.abandon();
@@ -340,25 +349,28 @@ impl<F: Bound> Drop for Hook<F> {
     }
 }
 
-/// The hook in a slot, with its trace array.
+/// Returns the hook in a slot, with its trace array.
 ///
 /// # Safety
 ///
-/// Only for callbacks of ftrace, and until they return.
+/// Must be called in a callback of ftrace; the result must not be used after that returns.
 #[inline]
 unsafe fn hook_of<'a, F: Bound>(slot: u32) -> Option<(&'a F, &'a TraceArray)> {
     let entry = F::slots().get(slot as usize)?;
-    // SAFETY: Null, or the state of a hook that is registered, by the invariant of `Hook`; it is
-    // not freed before ftrace has seen this callback return.
+    // SAFETY: Null, or the state of a registered hook, by the invariant of `Hook`. It is not freed
+    // before ftrace has seen this callback return.
     let hook = unsafe { entry.hook.read_once().as_ref() }?;
-    // SAFETY: As for the hook: alive as long as it is registered.
+    // SAFETY: The trace array is alive as long as the hook is registered, by the invariant of
+    // `Hook`.
     Some((hook, unsafe { TraceArray::from_raw(entry.tr.read_once()) }))
 }
 
+/// Calls the hook of a slot.
+///
 /// # Safety
 ///
-/// For `ftrace_ops.c`: in a callback of ftrace, with what that was given, under the guard against
-/// recursion.
+/// Only for `ftrace_ops.c`: must be called in a callback of ftrace, under the recursion guard, with
+/// the arguments of that callback.
 #[doc(hidden)]
 #[inline]
 pub unsafe fn dispatch<F: Bound>(
@@ -368,9 +380,10 @@ pub unsafe fn dispatch<F: Bound>(
     fregs: *mut c_void,
     context: Context,
 ) {
-    // SAFETY: By the precondition.
+    // SAFETY: The caller guarantees that this is a callback of ftrace.
     if let Some((hook, tr)) = unsafe { hook_of::<F>(slot) } {
-        // INVARIANT: `fregs` is passed on as it came, and the guard is held, by the precondition.
+        // INVARIANT: The caller guarantees that `fregs` is that of the callback and that the
+        // recursion guard is held.
         hook.called(&Call {
             ip,
             parent_ip,
@@ -381,18 +394,20 @@ pub unsafe fn dispatch<F: Bound>(
     }
 }
 
+/// Reports recursion to the hook of a slot.
+///
 /// # Safety
 ///
-/// For `ftrace_ops.c`: in a callback of ftrace.
+/// Only for `ftrace_ops.c`: must be called in a callback of ftrace.
 #[doc(hidden)]
 pub unsafe fn dispatch_recursed<F: Bound>(slot: u32) {
-    // SAFETY: By the precondition.
+    // SAFETY: The caller guarantees that this is a callback of ftrace.
     if let Some((hook, _)) = unsafe { hook_of::<F>(slot) } {
         hook.recursed();
     }
 }
 
-/// Names the one type whose [`FunctionHook`] the entry functions call.
+/// Selects the one type whose [`FunctionHook`] the entry functions call.
 #[macro_export]
 macro_rules! bind_function_hook {
     ($hook:ty) => {
@@ -402,7 +417,7 @@ macro_rules! bind_function_hook {
             static SLOTS: [ftrace_ops::Slot<$hook>; $crate::ktrace::gate::SLOTS as usize] =
                 [const { ftrace_ops::Slot::new() }; $crate::ktrace::gate::SLOTS as usize];
 
-            // SAFETY: One static, which is not visible outside this block.
+            // SAFETY: Always the same static, which is not visible outside this block.
             unsafe impl ftrace_ops::Bound for $hook {
                 fn slots(
                 ) -> &'static [ftrace_ops::Slot<Self>; $crate::ktrace::gate::SLOTS as usize] {
@@ -412,7 +427,7 @@ macro_rules! bind_function_hook {
 
             /// # Safety
             ///
-            /// For `ftrace_ops.c`: as [`ftrace_ops::dispatch`] asks.
+            /// Only for `ftrace_ops.c`: the requirements of [`ftrace_ops::dispatch`].
             #[no_mangle]
             unsafe extern "C" fn ktrace_function_hit(
                 slot: ::kernel::ffi::c_uint,
@@ -422,7 +437,7 @@ macro_rules! bind_function_hook {
                 packed: ::kernel::ffi::c_uint,
                 pid: ::kernel::ffi::c_int,
             ) {
-                // SAFETY: By the precondition.
+                // SAFETY: The caller guarantees what `dispatch()` requires.
                 unsafe {
                     ftrace_ops::dispatch::<$hook>(
                         slot,
@@ -436,10 +451,10 @@ macro_rules! bind_function_hook {
 
             /// # Safety
             ///
-            /// For `ftrace_ops.c`: in a callback of ftrace.
+            /// Only for `ftrace_ops.c`: must be called in a callback of ftrace.
             #[no_mangle]
             unsafe extern "C" fn ktrace_function_recursed(slot: ::kernel::ffi::c_uint) {
-                // SAFETY: By the precondition.
+                // SAFETY: The caller guarantees that this is a callback of ftrace.
                 unsafe { ftrace_ops::dispatch_recursed::<$hook>(slot) };
             }
         };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Reading a trace: the record that is to be printed, and the one after it.
+//! Reading a trace: the current record of an iterator, and the next one.
 //!
 //! C headers: `include/linux/trace_events.h` (`struct trace_iterator`), `kernel/trace/trace.h`.
 
@@ -38,7 +38,7 @@ use super::{
     trace_options, //
 };
 
-// Some structs behind these pointers have no members in some configurations.
+// In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
     fn ktrace_event_text(
@@ -54,27 +54,27 @@ extern "C" {
     fn ktrace_buffer_iter(iter: *mut abi::trace_iterator) -> *mut abi::ring_buffer_iter;
 }
 
-/// Of an iterator: `TRACE_FILE_TIME_IN_NS` (`include/linux/trace_events.h`).
+/// A flag of an iterator: `TRACE_FILE_TIME_IN_NS` (`include/linux/trace_events.h`).
 const TIME_IN_NS: c_ulong = 4;
 
-/// What becomes of a record after it was looked at (`enum print_line_t`).
+/// The result of printing a record (`enum print_line_t`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Printed {
-    /// It did not fit: the line is taken back, and printed again when there is room.
+    /// Its line did not fit. The line is removed, and printed again when there is room.
     Partial = 0,
-    /// It is done with.
+    /// The record is finished.
     Done = 1,
-    /// The kernel prints it in its usual way.
+    /// The kernel prints the record in its default format.
     Unhandled = 2,
-    /// It is done with, or to be printed yet, but is not taken from the buffer now: the next record
-    /// is the one that is found there then.
+    /// The kernel must not consume the record: either that was already done, or the record is not
+    /// finished. The next record is the one that is found in the buffer then.
     Kept = 3,
-    /// Something that was left from before was printed. The record itself is to be printed yet.
+    /// Text that was left from before was printed. The record itself is not printed yet.
     Earlier = 4,
 }
 
 impl Printed {
-    /// As the kernel has it.
+    /// Returns the value that the kernel expects.
     pub(super) fn code(self) -> c_uint {
         match self {
             Self::Earlier => Self::Kept as c_uint,
@@ -90,10 +90,10 @@ const _: () = {
     assert!(Printed::Kept as u32 == abi::print_line_t_TRACE_TYPE_NO_CONSUME);
 };
 
-/// What every record begins with: its task, and the context.
+/// The header of a record: its task and its context.
 #[derive(Clone, Copy)]
 pub struct Header {
-    /// `struct trace_entry`, as it is.
+    /// A copy of the `struct trace_entry`.
     words: [u32; 2],
     pid: i32,
 }
@@ -101,34 +101,34 @@ pub struct Header {
 const _: () = assert!(core::mem::size_of::<abi::trace_entry>() == core::mem::size_of::<[u32; 2]>());
 
 impl Header {
-    /// The task that wrote it.
+    /// Returns the PID of the task that wrote the record.
     pub fn pid(&self) -> i32 {
         self.pid
     }
 }
 
-/// A call, as it was recorded.
+/// The recorded entry of a call.
 #[derive(Clone, Copy)]
 pub struct Entry {
     /// The call.
     pub call: GraphEntry,
-    /// What stands behind it, [`records::graph_entry`].
+    /// The words that follow it; see [`records::graph_entry`].
     pub words: [usize; MAX_GRAPH_WORDS],
-    /// How many words that are.
+    /// Number of these words.
     pub nr_words: usize,
-    /// How many ns before its record the call began.
+    /// Time in ns between the start of the call and its record.
     pub late_ns: u64,
 }
 
-/// What a record is.
+/// The contents of a record.
 pub enum Kind {
     /// The beginning of a call.
     GraphEntry(Entry),
     /// A return.
     GraphReturn(GraphReturn),
-    /// What is never shown between calls: the kernel's function entries and stack traces.
+    /// A record that is never shown between calls: the kernel's function entries and stack traces.
     Plain,
-    /// Something else.
+    /// Any other record.
     Other,
 }
 
@@ -136,7 +136,7 @@ pub enum Kind {
 ///
 /// # Invariants
 ///
-/// There are `len` bytes at `start`, beginning with the header of every record, for `'a`.
+/// For `'a`, `len` bytes at `start` are readable. They begin with the header of each record.
 pub struct Record<'a> {
     start: *const u8,
     len: usize,
@@ -149,16 +149,16 @@ impl Record<'_> {
     }
 
     fn kind_number(&self) -> u32 {
-        // SAFETY: By the invariant.
+        // SAFETY: The record begins with a header, by the type invariant.
         u32::from(unsafe { (&raw const (*self.header()).type_).read_unaligned() })
     }
 
     fn pid(&self) -> i32 {
-        // SAFETY: By the invariant.
+        // SAFETY: The record begins with a header, by the type invariant.
         unsafe { (&raw const (*self.header()).pid).read_unaligned() }
     }
 
-    /// Where it stands, if it begins with that number and has so many bytes.
+    /// Returns the address of the record if it has this type number and at least `size` bytes.
     #[doc(hidden)]
     pub fn of(&self, kind: u32, size: usize) -> Option<*const u8> {
         (self.kind_number() == kind && self.len >= size).then_some(self.start)
@@ -169,12 +169,12 @@ impl Record<'_> {
 ///
 /// # Invariants
 ///
-/// `iter` is an iterator at a record, that nobody else uses for `'a`.
+/// `iter` is an iterator at a record, and no other code uses it for `'a`.
 pub struct Line<'a> {
     iter: *mut abi::trace_iterator,
-    /// What follows in the pack that the record was made of; `None` if nothing does.
+    /// The next item of the pack from which the record was made; `None` if there is none.
     ahead: Option<&'a mut Ahead>,
-    /// The number that packs begin with, and what is kept for those of this CPU.
+    /// The type number of packs, and the state of the packs of this CPU.
     pack_kind: u32,
     place: Option<&'a mut Place>,
     /// The next record, if it is a pack whose first item was found by [`Line::next`].
@@ -183,17 +183,20 @@ pub struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
+    /// Creates a line for the current record.
+    ///
     /// # Safety
     ///
-    /// `iter` must be what the kernel passed to a tracer's `print_line`, which has not returned
-    /// before this is dropped.
+    /// `iter` must be the iterator that the kernel passed to a tracer's `print_line`, and that
+    /// callback must not return before the result is dropped.
     pub(super) unsafe fn new(
         iter: *mut abi::trace_iterator,
         ahead: Option<&'a mut Ahead>,
         pack_kind: u32,
         place: Option<&'a mut Place>,
     ) -> Self {
-        // INVARIANT: By the precondition.
+        // INVARIANT: The caller guarantees that `iter` is at a record and that no other code uses
+        // it.
         Self {
             iter,
             ahead,
@@ -205,45 +208,47 @@ impl<'a> Line<'a> {
     }
 
     fn entry(&self) -> *mut abi::trace_entry {
-        // SAFETY: By the invariant.
+        // SAFETY: `iter` is valid, by the type invariant.
         unsafe { (*self.iter).ent }
     }
 
-    /// The CPU that it was written on.
+    /// Returns the CPU on which the record was written.
     pub fn cpu(&self) -> usize {
-        // SAFETY: By the invariant.
+        // SAFETY: `iter` is valid, by the type invariant.
         unsafe { (*self.iter).cpu.max(0) as usize }
     }
 
-    /// The task that it was written in.
+    /// Returns the PID of the task that wrote the record.
     pub fn pid(&self) -> i32 {
         self.record().pid()
     }
 
-    /// The header that it begins with, which can be kept.
+    /// Returns a copy of the record's header.
     pub fn header(&self) -> Header {
         Header {
-            // SAFETY: By the invariant: so many bytes, of which any will do.
+            // SAFETY: The record begins with a header of that size, by the type invariant, and each
+            // bit pattern is a valid `u32`.
             words: unsafe { self.entry().cast::<[u32; 2]>().read_unaligned() },
             pid: self.pid(),
         }
     }
 
-    /// When it was written, in units of the trace clock.
+    /// Returns the time stamp of the record, in units of the trace clock.
     pub fn time(&self) -> u64 {
-        // SAFETY: By the invariant.
+        // SAFETY: `iter` is valid, by the type invariant.
         unsafe { (*self.iter).ts }
     }
 
-    /// Whether the trace clock counts ns.
+    /// Returns whether the trace clock counts ns.
     pub fn is_time_in_ns(&self) -> bool {
-        // SAFETY: By the invariant.
+        // SAFETY: `iter` is valid, by the type invariant.
         unsafe { (*self.iter).iter_flags & TIME_IN_NS != 0 }
     }
 
-    /// When the buffer was last emptied.
+    /// Returns the time stamp at which the buffer was last reset.
     pub fn start_time(&self) -> u64 {
-        // SAFETY: By the invariant; the buffer is there as long as the iterator.
+        // SAFETY: `iter` is valid, by the type invariant; its buffer exists as long as the
+        // iterator.
         unsafe { (*(*self.iter).array_buffer).time_start }
     }
 
@@ -252,23 +257,24 @@ impl<'a> Line<'a> {
     }
 
     fn len(&self) -> usize {
-        // SAFETY: By the invariant.
+        // SAFETY: `iter` is valid, by the type invariant.
         unsafe { (*self.iter).ent_size.max(0) as usize }
     }
 
-    /// What it is.
+    /// Decodes the record.
     pub fn kind(&self) -> Kind {
         let record = self.entry().cast::<u8>();
         match self.kind_number() {
             kind @ (abi::trace_type_TRACE_GRAPH_ENT | abi::trace_type_TRACE_GRAPH_RETADDR_ENT) => {
                 let mut words = [0; MAX_GRAPH_WORDS];
-                // SAFETY: A record of that length, by the invariant.
+                // SAFETY: The record has that length, by the type invariant.
                 let read = unsafe { records::read_graph_entry(record, self.len(), &mut words) };
                 let Some((call, nr_words, late_ns)) = read else {
                     return Kind::Other;
                 };
                 if kind == abi::trace_type_TRACE_GRAPH_RETADDR_ENT {
-                    // function_graph has where the call returns to in front of its arguments, we have it behind them.
+                    // function_graph has the return address before the arguments, this module after
+                    // them.
                     if let Some(words) = words.get_mut(..nr_words) {
                         words.rotate_left(nr_words.min(1));
                     }
@@ -281,7 +287,7 @@ impl<'a> Line<'a> {
                 })
             }
             abi::trace_type_TRACE_GRAPH_RET => {
-                // SAFETY: A record of that length, by the invariant.
+                // SAFETY: The record has that length, by the type invariant.
                 let read = unsafe { records::read_graph_return(record, self.len()) };
                 read.map_or(Kind::Other, Kind::GraphReturn)
             }
@@ -290,9 +296,10 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The record itself.
+    /// Returns the record.
     pub fn record(&self) -> Record<'_> {
-        // INVARIANT: By that of this.
+        // INVARIANT: `iter` is at a record, by the type invariant, whose address and length these
+        // are.
         Record {
             start: self.entry().cast::<u8>().cast_const(),
             len: self.len(),
@@ -300,49 +307,53 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Whether an option of the trace array is set.
+    /// Returns whether an option of the trace array is set.
     fn has_flag(&self, flag: u64) -> bool {
-        // SAFETY: By the invariant; the trace array is there as long as the iterator.
+        // SAFETY: `iter` is valid, by the type invariant; its trace array exists as long as the
+        // iterator.
         unsafe { trace_options::flags((*self.iter).tr) & flag != 0 }
     }
 
-    /// `options/context-info`.
+    /// Returns whether `options/context-info` is set.
     pub fn has_context(&self) -> bool {
         self.has_flag(trace_options::CONTEXT_INFO)
     }
 
-    /// `options/latency-format`.
+    /// Returns whether `options/latency-format` is set.
     pub fn is_latency_format(&self) -> bool {
         self.has_flag(trace_options::LATENCY_FMT)
     }
 
-    /// The tracer's options in that trace array.
+    /// Returns the option flags of the tracer in that trace array.
     pub fn options(&self) -> u32 {
-        // SAFETY: By the invariant: the trace array is there as long as the iterator.
+        // SAFETY: `iter` is valid, by the type invariant; its trace array exists as long as the
+        // iterator.
         unsafe { TraceArray::from_raw((*self.iter).tr) }
             .current_flags()
             .unwrap_or(0)
     }
 
-    /// Where the text goes.
+    /// Returns the buffer for the text.
     pub fn seq(&mut self) -> Seq<'_> {
-        // SAFETY: By the invariant, and borrowed from this.
+        // SAFETY: `iter` is valid, and no other code uses it, by the type invariant. The result
+        // borrows from `self`.
         unsafe { Seq::from_raw(addr_of_mut!((*self.iter).seq)) }
     }
 
-    /// Adds the flags of a record, as the latency format has them.
+    /// Adds the flags of a record in the latency format.
     pub fn latency(&mut self, header: &Header) {
         let mut words = header.words;
         self.seq().latency((&raw mut words).cast());
     }
 
-    /// Adds the text of the record as its own kind has it, without where and when. It ends with a
-    /// newline.
+    /// Adds the text of the record in the format of its type, without the columns in front of it.
+    /// The text ends with a newline.
     pub fn text(&mut self) -> Printed {
         const SYMBOLS: u64 =
             trace_options::PRINT_PARENT | trace_options::SYM_OFFSET | trace_options::SYM_ADDR;
         let kind = self.kind_number();
-        // SAFETY: By the invariant: the kernel's own ways to print a record of such a kind.
+        // SAFETY: `iter` is at a record of this type, by the type invariant. These are the kernel's
+        // print functions for it.
         let printed = unsafe {
             match kind {
                 abi::trace_type_TRACE_BPUTS => ktrace_call_trace_print_bputs_msg_only(self.iter),
@@ -354,8 +365,9 @@ impl<'a> Line<'a> {
                         return Printed::Unhandled;
                     }
                     let flags = trace_options::flags((*self.iter).tr) & SYMBOLS;
-                    // Records that function_graph left on a CPU that was offline are printed by what it would
-                    // keep where we keep ours.
+                    // `private` holds state of this module. For a record of function_graph, on a
+                    // CPU that was offline, the print function would take it for function_graph's
+                    // state.
                     let private = (*self.iter).private;
                     (*self.iter).private = core::ptr::null_mut();
                     let printed = ktrace_event_text(event, self.iter, flags as c_int);
@@ -371,14 +383,14 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Takes back the newline that the text ends with, if it does.
+    /// Removes the newline at the end of the text, if there is one.
     pub fn strip_newline(&mut self) {
-        // SAFETY: By the invariant.
+        // SAFETY: `iter` is valid, and no other code uses its text, by the type invariant.
         unsafe { ktrace_strip_newline(addr_of_mut!((*self.iter).seq)) };
     }
 
-    /// The record after this one on the same CPU, if it is the return of `call`; see [`Next`]. What
-    /// stands between them is given to `pass` and gone past as long as that returns true.
+    /// Returns the next record of the same CPU if it is the return of `call`; see [`Next`]. Each
+    /// record in between is passed to `pass`, and skipped as long as `pass` returns true.
     pub fn next(&mut self, call: &GraphEntry, mut pass: impl FnMut(&Record<'_>) -> bool) -> Next {
         if let Some(ahead) = &self.ahead {
             return Next {
@@ -394,38 +406,42 @@ impl<'a> Line<'a> {
             taken,
             in_pack: false,
         };
-        // SAFETY: By the invariant.
+        // SAFETY: `iter` is valid, by the type invariant.
         let iter = unsafe { ktrace_buffer_iter(self.iter) };
         let is_pipe = iter.is_null();
         if is_pipe {
-            // The record has to be taken to see the next one, as the kernel's own graph tracer
-            // does it, and must not be looked at any more.
+            // The record must be consumed to see the next one, as in the kernel's function_graph,
+            // and must not be accessed after that.
             self.consume();
             taken = true;
         }
         loop {
             let mut ts = 0;
             let event = match is_pipe {
-                // SAFETY: The buffer that the pipe reads, and the CPU that it is at.
+                // SAFETY: `iter` is valid, by the type invariant: `buffer` is what it reads, and
+                // `cpu` the CPU of the current record.
                 true => unsafe {
                     let mut lost = 0;
                     let buffer = (*(*self.iter).array_buffer).buffer;
                     let event = ring_buffer_peek(buffer, (*self.iter).cpu, &mut ts, &mut lost);
                     if lost != 0 {
-                        // Whoever comes to it tells that. What is taken from behind a gap tells nobody, and is not
-                        // what belongs to this.
+                        // The kernel reports the lost records when it reaches that record. If it
+                        // were consumed here, they would not be reported. It does not belong to
+                        // this call anyway.
                         return none(taken);
                     }
                     event
                 },
-                // SAFETY: The iterator of that CPU; it holds still while a line is printed.
+                // SAFETY: `iter` is the buffer iterator of that CPU, which does not move while a
+                // line is printed.
                 false => unsafe { ring_buffer_iter_peek(iter, &mut ts) },
             };
             if event.is_null() {
                 return none(taken);
             }
-            // SAFETY: An event of the buffer, which stays until the iterator or the pipe goes on.
-            // INVARIANT: Every record begins with the header.
+            // SAFETY: `event` is a record of the buffer. It stays until the iterator advances, or
+            // the record is consumed.
+            // INVARIANT: Each record begins with the header.
             let record = unsafe {
                 Record {
                     start: ring_buffer_event_data(event).cast::<u8>().cast_const(),
@@ -447,7 +463,7 @@ impl<'a> Line<'a> {
             let is_its =
                 |ret: &GraphReturn| ret.call.func == call.func && ret.call.depth == call.depth;
             if record.kind_number() == self.pack_kind {
-                // SAFETY: A pack of that length, by the record's invariant.
+                // SAFETY: A pack of that length, by the invariant of `record`.
                 let first = unsafe { FirstReturn::of(record.start, record.len, ts) };
                 self.next_pack = first.filter(|first| is_its(&first.ret));
                 return Next {
@@ -461,7 +477,7 @@ impl<'a> Line<'a> {
             if record.kind_number() != abi::trace_type_TRACE_GRAPH_RET {
                 return none(taken);
             }
-            // SAFETY: A record of that length, by its invariant.
+            // SAFETY: A record of that length, by the invariant of `record`.
             let ret = unsafe { records::read_graph_return(record.start, record.len) };
             return Next {
                 ret: ret.filter(is_its),
@@ -471,9 +487,10 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Takes the next record out of the buffer of this CPU.
+    /// Consumes the next record of this CPU.
     fn consume(&mut self) {
-        // SAFETY: The buffer that the iterator reads, and the CPU that it is at.
+        // SAFETY: `iter` is valid, by the type invariant: `buffer` is what it reads, and `cpu` the
+        // CPU of the current record.
         unsafe {
             let (ts, lost) = (core::ptr::null_mut(), core::ptr::null_mut());
             let buffer = (*(*self.iter).array_buffer).buffer;
@@ -481,13 +498,14 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Goes past what [`Line::next`] has found. A pipe goes past a record by itself.
+    /// Skips the return that [`Line::next`] has found. A pipe skips a normal record by itself.
     pub fn skip_next(&mut self) {
         if let Some(ahead) = &mut self.ahead {
             ahead.taken = true;
             return;
         }
-        // SAFETY: By the invariant; without an iterator of its own, the reader takes records out, and is at the pack.
+        // SAFETY: `iter` is valid, by the type invariant. If it has no buffer iterator, the reader
+        // consumes records, and the pack is the next record of this CPU.
         unsafe {
             let iter = ktrace_buffer_iter(self.iter);
             if let Some(first) = self.next_pack.take() {
@@ -503,18 +521,19 @@ impl<'a> Line<'a> {
     }
 }
 
-/// See [`Line::next`].
+/// The result of [`Line::next`].
 pub struct Next {
     /// The return of the call.
     pub ret: Option<GraphReturn>,
-    /// The record that is being printed was taken out of the buffer already, and what is found there
-    /// now is the next one.
+    /// Whether the record being printed was already consumed, so that the buffer now has the next
+    /// one.
     pub taken: bool,
-    /// The return is the first item of a pack that has more, or may have; a pipe goes past one that has not.
+    /// Whether the return is the first item of a pack that has, or may have, more items. A pipe
+    /// skips a pack that has no more.
     pub in_pack: bool,
 }
 
-/// Whether `func` is where an interrupt enters the kernel.
+/// Returns whether `func` is in the kernel's section of interrupt entry functions.
 pub fn is_irq_entry(func: usize) -> bool {
     (Data::IrqTextStart.address()..Data::IrqTextEnd.address()).contains(&func)
 }

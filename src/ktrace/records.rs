@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Records in the form that the kernel's own tracers write, so that whatever reads those reads
-//! these.
+//! Writes and reads records in the formats of the kernel's own tracers, so that programs that read
+//! those records can read these.
 //!
 //! C headers: `include/linux/ring_buffer.h`, `kernel/trace/trace_entries.h`.
 
@@ -30,7 +30,7 @@ use super::{
     trace_array::TraceArray, //
 };
 
-// Some structs behind these pointers have no members in some configurations.
+// In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
     fn ring_buffer_lock_reserve(
@@ -44,12 +44,12 @@ extern "C" {
     fn stack_trace_save(store: *mut c_ulong, size: c_uint, skip: c_uint) -> c_uint;
 }
 
-/// Who writes a record, and where: what the kernel puts at the beginning of each.
+/// The task and the context of a record, which the kernel stores at the beginning of each record.
 #[derive(Clone, Copy)]
 pub struct Context {
     /// Flags, preemption and migration counts, as the kernel packs them for a record.
     pub(super) packed: u32,
-    /// The current task's id.
+    /// The current task's PID.
     pub(super) pid: i32,
 }
 
@@ -61,24 +61,26 @@ impl Context {
     }
 }
 
-/// Writes a value to its place in a record. Not byte by byte, as Rust would for arm64, where it takes
-/// unaligned accesses for forbidden.
+/// Writes a value to a record. On arm64, it writes whole words: Rust would write byte by byte,
+/// because it assumes that unaligned accesses are forbidden.
 ///
 /// # Safety
 ///
-/// `place` must be valid for that, and aligned for `T` or to four bytes, as records are.
+/// `place` must be valid for writing a `T`, and aligned for `T` or to four bytes, as records are.
 #[inline(always)]
 pub(super) unsafe fn put<T: Copy>(place: *mut T, value: T) {
     if align_of::<T>() <= align_of::<u32>() {
-        // SAFETY: By the precondition.
+        // SAFETY: `place` is valid and aligned, since `T` needs no more than four bytes of
+        // alignment.
         unsafe { place.write(value) }
     } else if cfg!(CONFIG_X86) {
-        // SAFETY: By the precondition.
+        // SAFETY: `place` is valid for a `T`, as the caller guarantees.
         unsafe { place.write_unaligned(value) }
     } else {
         let words = (&raw const value).cast::<u32>();
-        // SAFETY: The size of a type is a multiple of its alignment, here of more than four bytes,
-        // and both places are aligned to four.
+        // SAFETY: `place` is valid for a `T`, as the caller guarantees. The size of a type is a
+        // multiple of its alignment, which is more than four bytes here, and both addresses are
+        // aligned to four bytes.
         unsafe {
             place
                 .cast::<u32>()
@@ -87,24 +89,24 @@ pub(super) unsafe fn put<T: Copy>(place: *mut T, value: T) {
     }
 }
 
-/// A record was not written: the buffer had no room for it, or was not recording.
+/// Error: a record was not written, because the buffer had no room for it or was not recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotWritten;
 
-/// Space in a ring buffer, with the common header filled in.
+/// Reserved space in a ring buffer, with the common header filled in.
 ///
 /// # Invariants
 ///
-/// `entry` points to `len` bytes of a reservation that this CPU holds in `buffer` and that is
-/// committed on drop. Preemption stays off meanwhile.
+/// `entry` points to a reservation that this CPU holds in `buffer` and that is committed on drop.
+/// Preemption stays off until then.
 pub(super) struct Reservation {
     buffer: *mut abi::trace_buffer,
     pub(super) entry: *mut c_void,
 }
 
 impl Reservation {
-    /// Reserves `len` bytes, which must be at least the common header. Preemption must be off; any
-    /// context.
+    /// Reserves `len` bytes, which must be at least the size of the common header. Preemption must
+    /// be off. Any context.
     #[inline(always)]
     pub(super) fn new(
         tr: &TraceArray,
@@ -113,25 +115,25 @@ impl Reservation {
         context: Context,
     ) -> Result<Self, NotWritten> {
         let buffer = tr.buffer();
-        // SAFETY: The buffer of a live trace array. It may be resized or reset at any time, which
-        // the function allows for, and swapped for a snapshot, which is as well: each is a buffer
-        // of this trace array.
+        // SAFETY: The buffer belongs to a live trace array. It may be resized, reset or swapped for
+        // a snapshot at any time: the function allows for that, and each of the two is a buffer of
+        // this trace array.
         let event = unsafe { ring_buffer_lock_reserve(buffer, len as c_ulong) };
         if event.is_null() {
             return Err(NotWritten);
         }
-        // SAFETY: A reservation, just made.
+        // SAFETY: `event` is a new reservation.
         let entry = unsafe { ring_buffer_event_data(event) };
         let header: *mut abi::trace_entry = entry.cast();
-        // SAFETY: The reservation has room for the header, which every record begins with
-        // (`tracing_generic_entry_update()`), and is aligned to four bytes as the header needs.
+        // SAFETY: The reservation has room for the header with which each record begins
+        // (`tracing_generic_entry_update()`), and is aligned to four bytes as the header requires.
         unsafe {
             addr_of_mut!((*header).type_).write(kind as u16);
             addr_of_mut!((*header).flags).write((context.packed >> 16) as u8);
             addr_of_mut!((*header).preempt_count).write((context.packed & 0xff) as u8);
             addr_of_mut!((*header).pid).write(context.pid);
         }
-        // INVARIANT: As just made.
+        // INVARIANT: The reservation was just made.
         Ok(Self { buffer, entry })
     }
 }
@@ -139,22 +141,27 @@ impl Reservation {
 impl Drop for Reservation {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: Commits the reservation that this CPU holds, by the invariant. The flag is a
+        // SAFETY: Commits the reservation that this CPU holds, by the type invariant. The flag is a
         // per-CPU `bool` of the kernel, found by its name.
         unsafe { ktrace_commit(self.buffer, Data::TaskinfoSave.address() as c_ulong) };
     }
 }
 
-/// Whether this CPU is meant to write to the buffer of `tr` (`tracing_on`, `tracing_cpumask`). A
-/// record that was not written while this is false is not lost. Preemption must be off.
+/// Returns whether recording to the buffer of `tr` is enabled on this CPU (`tracing_on`,
+/// `tracing_cpumask`). While it is not, a record that is not written is not lost. Preemption must
+/// be off.
 pub fn is_recording(tr: &TraceArray) -> bool {
     let cpu = CpuId::current().as_u32() as c_int;
     // SAFETY: Reads counters of a live buffer, for a CPU that exists.
     unsafe { ktrace_call_ring_buffer_record_is_on_cpu(tr.buffer(), cpu) }
 }
 
-/// Writes what the function tracer writes (`TRACE_FN`), with the first `words` arguments of the call.
-/// Any context.
+/// Writes a record of the function tracer (`TRACE_FN`), with the first `words` arguments of the
+/// call. Any context.
+///
+/// # Errors
+///
+/// [`NotWritten`] if the buffer had no room or was not recording.
 #[inline]
 pub fn function(call: &Call<'_>, words: usize) -> Result<(), NotWritten> {
     let parent_ip = call.parent_ip();
@@ -162,8 +169,8 @@ pub fn function(call: &Call<'_>, words: usize) -> Result<(), NotWritten> {
     let len = size_of::<abi::ftrace_entry>() + words * size_of::<c_ulong>();
     let record = Reservation::new(call.tr(), abi::trace_type_TRACE_FN, len, call.context)?;
     let entry: *mut abi::ftrace_entry = record.entry.cast();
-    // SAFETY: The reservation has room for the entry and `words` arguments behind it. It is aligned
-    // to four bytes.
+    // SAFETY: The reservation has room for the entry and for `words` arguments after it. It is
+    // aligned to four bytes.
     unsafe {
         put(addr_of_mut!((*entry).ip), call.ip as c_ulong);
         put(addr_of_mut!((*entry).parent_ip), parent_ip as c_ulong);
@@ -175,7 +182,7 @@ pub fn function(call: &Call<'_>, words: usize) -> Result<(), NotWritten> {
     Ok(())
 }
 
-/// A record of one's own kind, which is filled by what an event generates.
+/// A record of a trace event, which the event's code fills in place.
 pub struct Direct<'a> {
     tr: &'a TraceArray,
     kind: u32,
@@ -184,7 +191,7 @@ pub struct Direct<'a> {
 }
 
 impl<'a> Direct<'a> {
-    /// One that begins with `kind`. Preemption must be off until it is done.
+    /// Creates a record with type number `kind`. Preemption must be off until it is committed.
     #[inline]
     pub fn new(tr: &'a TraceArray, kind: u32, context: Context) -> Self {
         Self {
@@ -195,7 +202,11 @@ impl<'a> Direct<'a> {
         }
     }
 
-    /// Commits it.
+    /// Commits the record.
+    ///
+    /// # Errors
+    ///
+    /// [`NotWritten`] if no space was reserved.
     #[inline]
     pub fn done(self) -> Result<(), NotWritten> {
         self.record.map(drop).ok_or(NotWritten)
@@ -216,18 +227,24 @@ impl Sink for Direct<'_> {
 pub struct GraphEntry {
     /// The function.
     pub func: usize,
-    /// How deep it is.
+    /// Its depth.
     pub depth: i32,
 }
 
-/// Words that may follow a call: its arguments, and where it returns to.
+/// Maximum number of words after the entry of a call: its arguments, and its return address.
 pub const MAX_GRAPH_WORDS: usize = MAX_ARGS + 1;
 
-/// Writes what the function graph tracer writes for a call (`TRACE_GRAPH_ENT`), and up to
-/// [`MAX_GRAPH_WORDS`] words behind it: if there are as many as arguments, they are those, as the
-/// kernel has it; one more, or a single one, is where the call returns to. Last comes how many ns
-/// before its record the call began, if it did not just begin. What the kernel does not know, it
-/// overlooks, and so does whatever reads its records. Preemption must be off; any context.
+/// Writes the entry of a call as the function graph tracer does (`TRACE_GRAPH_ENT`), followed by up
+/// to [`MAX_GRAPH_WORDS`] words and by `late_ns`.
+///
+/// [`MAX_ARGS`] words are the arguments, in the kernel's format. If there is one word more, or only
+/// one, the last word is the return address. `late_ns` is the time in ns between the start of the
+/// call and its record, if the call did not just begin. The kernel, and programs that read its
+/// records, ignore what they do not know. Preemption must be off. Any context.
+///
+/// # Errors
+///
+/// [`NotWritten`] if the buffer had no room or was not recording.
 #[inline]
 pub fn graph_entry(
     tr: &TraceArray,
@@ -243,7 +260,7 @@ pub fn graph_entry(
     Ok(())
 }
 
-/// How long a record of a call is.
+/// Returns the length in bytes of the entry record of a call.
 #[inline(always)]
 pub(super) fn graph_entry_len(words: &[usize], late_ns: Option<u64>) -> usize {
     size_of::<abi::ftrace_graph_ent_entry>()
@@ -251,11 +268,11 @@ pub(super) fn graph_entry_len(words: &[usize], late_ns: Option<u64>) -> usize {
         + late_ns.map_or(0, |_| size_of::<Ago>())
 }
 
-/// Fills in a record of a call, behind its header.
+/// Fills in the entry record of a call, except its header.
 ///
 /// # Safety
 ///
-/// `record` must have room for [`graph_entry_len`] bytes, and be aligned to four.
+/// `record` must have room for [`graph_entry_len`] bytes, and be aligned to four bytes.
 #[inline(always)]
 pub(super) unsafe fn fill_graph_entry(
     record: *mut u8,
@@ -265,7 +282,8 @@ pub(super) unsafe fn fill_graph_entry(
 ) {
     let fixed = graph_entry_len(words, None);
     let entry: *mut abi::ftrace_graph_ent_entry = record.cast();
-    // SAFETY: By the precondition.
+    // SAFETY: `record` has room for all of that and is aligned to four bytes, as the caller
+    // guarantees.
     unsafe {
         let call_place = addr_of_mut!((*entry).graph_ent);
         put(addr_of_mut!((*call_place).func), call.func as c_ulong);
@@ -285,31 +303,35 @@ pub(super) unsafe fn fill_graph_entry(
     }
 }
 
-/// A return in the call graph.
+/// The return of a call in the call graph.
 #[derive(Clone, Copy)]
 pub struct GraphReturn {
     /// The call.
     pub call: GraphEntry,
-    /// Calls of the task that found its shadow stack full, ever.
+    /// Total number of calls of the task that found its shadow stack full.
     pub overrun: u32,
-    /// What the function returned, if that is wanted.
+    /// The return value, if it is recorded.
     pub value: Option<usize>,
-    /// When it was called, in ns of [`super::fgraph::clock_ns`].
+    /// Time of the call, in ns of [`super::fgraph::clock_ns`].
     pub calltime_ns: u64,
-    /// When it returned.
+    /// Time of the return, in ns of the same clock.
     pub rettime_ns: u64,
 }
 
-/// Follows the kernel's record of a return: the kernel's field for the value does not hold one. Only in
-/// records that are made for printing, never in the ring buffer.
+/// A flag after the kernel's return record: the kernel's field for the return value is not valid.
+/// Only set in records that are made for printing, never in the ring buffer.
 const GRAPH_NO_VALUE: u32 = 2;
 
-/// Whether the kernel's own record has room for the value that a function returns. Where it has,
-/// there has to be one in every record.
+/// Whether the kernel's return record has a field for the return value. If so, each record must
+/// have a value.
 pub const HAS_VALUE: bool = cfg!(CONFIG_FUNCTION_GRAPH_RETVAL);
 
-/// Writes what the function graph tracer writes for a return (`TRACE_GRAPH_RET`). Preemption must be
-/// off; any context.
+/// Writes the return of a call as the function graph tracer does (`TRACE_GRAPH_RET`). Preemption
+/// must be off. Any context.
+///
+/// # Errors
+///
+/// [`NotWritten`] if the buffer had no room or was not recording.
 #[inline(always)]
 pub fn graph_return(
     tr: &TraceArray,
@@ -323,7 +345,7 @@ pub fn graph_return(
     Ok(())
 }
 
-/// How long a record of a return is.
+/// Returns the length in bytes of a return record.
 #[inline(always)]
 pub(super) fn graph_return_len(ret: &GraphReturn) -> usize {
     let behind = match ret.value {
@@ -334,18 +356,19 @@ pub(super) fn graph_return_len(ret: &GraphReturn) -> usize {
     size_of::<abi::ftrace_graph_ret_entry>() + behind
 }
 
-/// Fills in a record of a return, behind its header.
+/// Fills in a return record, except its header.
 ///
 /// # Safety
 ///
-/// `record` must have room for [`graph_return_len`] bytes, and be aligned to four.
+/// `record` must have room for [`graph_return_len`] bytes, and be aligned to four bytes.
 #[inline(always)]
 pub(super) unsafe fn fill_graph_return(record: *mut u8, ret: &GraphReturn) {
     let fixed = size_of::<abi::ftrace_graph_ret_entry>();
     let behind = graph_return_len(ret) - fixed;
     let value = ret.value.unwrap_or(0);
     let entry: *mut abi::ftrace_graph_ret_entry = record.cast();
-    // SAFETY: By the precondition.
+    // SAFETY: `record` has room for all of that and is aligned to four bytes, as the caller
+    // guarantees.
     unsafe {
         let about = addr_of_mut!((*entry).ret);
         put(addr_of_mut!((*about).func), ret.call.func as c_ulong);
@@ -369,12 +392,13 @@ pub(super) unsafe fn fill_graph_return(record: *mut u8, ret: &GraphReturn) {
     }
 }
 
-/// Reads what [`graph_entry`] has written. The words are copied to `words`; how many there are is
-/// returned, and how many ns before its record the call began. `None` if it is too short.
+/// Reads a record of [`graph_entry`], and copies its words to `words`. Returns the call, the number
+/// of words, and the time in ns between the start of the call and its record. `None` if the record
+/// is too short.
 ///
 /// # Safety
 ///
-/// There must be `len` bytes at `record`.
+/// `record` must have `len` readable bytes.
 pub(super) unsafe fn read_graph_entry(
     record: *const u8,
     len: usize,
@@ -384,7 +408,8 @@ pub(super) unsafe fn read_graph_entry(
     if len < fixed {
         return None;
     }
-    // SAFETY: By the precondition: there are as many bytes. The type is packed or read as bytes, so alignment is no matter.
+    // SAFETY: There are at least `fixed` bytes, as the caller guarantees and as was just checked.
+    // The value is read unaligned.
     let entry = unsafe {
         record
             .cast::<abi::ftrace_graph_ent_entry>()
@@ -393,13 +418,13 @@ pub(super) unsafe fn read_graph_entry(
     let n = len.saturating_sub(fixed) / size_of::<usize>();
     let n = n.min(MAX_GRAPH_WORDS);
     for (i, word) in words.iter_mut().take(n).enumerate() {
-        // SAFETY: Within the record.
+        // SAFETY: The word is within the `len` bytes of the record.
         *word = unsafe { record.add(fixed).cast::<usize>().add(i).read_unaligned() };
     }
     let end = fixed + n * size_of::<usize>();
     let mut late_ns = 0;
     if len >= end + size_of::<Ago>() {
-        // SAFETY: Within the record.
+        // SAFETY: The value is within the `len` bytes of the record.
         late_ns = unsafe { record.add(end).cast::<Ago>().read_unaligned() }.ns();
     }
     let call = entry.graph_ent;
@@ -411,17 +436,17 @@ pub(super) unsafe fn read_graph_entry(
     Some((call, n, late_ns))
 }
 
-/// Reads what [`graph_return`] has written. `None` if it is too short.
+/// Reads a record of [`graph_return`]. `None` if it is too short.
 ///
 /// # Safety
 ///
-/// There must be `len` bytes at `record`.
+/// `record` must have `len` readable bytes.
 pub(super) unsafe fn read_graph_return(record: *const u8, len: usize) -> Option<GraphReturn> {
     let fixed = size_of::<abi::ftrace_graph_ret_entry>();
     if len < fixed {
         return None;
     }
-    // SAFETY: By the precondition: there are as many bytes.
+    // SAFETY: There are at least `fixed` bytes, as the caller guarantees and as was just checked.
     let entry = unsafe {
         record
             .cast::<abi::ftrace_graph_ret_entry>()
@@ -434,11 +459,11 @@ pub(super) unsafe fn read_graph_return(record: *const u8, len: usize) -> Option<
     #[cfg(not(CONFIG_FUNCTION_GRAPH_RETVAL))]
     let mut value = None;
     if behind >= size_of::<u32>() {
-        // SAFETY: Within the record.
+        // SAFETY: The value is within the `len` bytes of the record.
         flags = unsafe { record.add(fixed).cast::<u32>().read_unaligned() };
     }
     if behind >= size_of::<u32>() + size_of::<usize>() {
-        // SAFETY: As above.
+        // SAFETY: The value is within the `len` bytes of the record.
         value = Some(unsafe { record.add(fixed + 4).cast::<usize>().read_unaligned() });
     }
     if flags & GRAPH_NO_VALUE != 0 {
@@ -455,22 +480,26 @@ pub(super) unsafe fn read_graph_return(record: *const u8, len: usize) -> Option<
     })
 }
 
-/// Frames that a stack trace has at most.
+/// Maximum number of frames in a stack trace.
 const MAX_FRAMES: usize = 64;
 
-/// How far behind the start of a function the return address of its call to ftrace can lie: a
-/// landing pad and the call itself.
+/// Maximum distance in bytes from the start of a function to the return address of its call to
+/// ftrace: a landing pad and the call itself.
 const CALL_SITE: usize = 16;
 
-/// Writes the kernel stack as the kernel's own stack traces are written (`TRACE_STACK`), from the
-/// traced function on. True if it was deeper than what a record takes. Any context.
+/// Writes the kernel stack in the format of the kernel's stack traces (`TRACE_STACK`), from the
+/// traced function on. Returns true if the stack was too deep for a record. Any context.
+///
+/// # Errors
+///
+/// [`NotWritten`] if the buffer had no room or was not recording.
 pub fn stack(call: &Call<'_>) -> Result<bool, NotWritten> {
     let mut frames = [0 as c_ulong; MAX_FRAMES];
-    // SAFETY: Writes at most the given number of words to the array.
+    // SAFETY: Writes at most `MAX_FRAMES` words to the array, which has as many.
     let n = unsafe { stack_trace_save(frames.as_mut_ptr(), MAX_FRAMES as c_uint, 0) };
     let all = frames.get(..n as usize).unwrap_or(&[]);
-    // Above the traced function are ftrace's trampoline and this module, how many frames of them
-    // depends on the architecture and the unwinder.
+    // The trace begins with frames of ftrace's trampoline and of this module; their number depends
+    // on the architecture and the unwinder.
     let is_function = |&frame: &c_ulong| frame.wrapping_sub(call.ip) <= CALL_SITE;
     let first = all.iter().position(is_function).unwrap_or(0);
     let shown = all.get(first..).unwrap_or(all);
@@ -478,8 +507,8 @@ pub fn stack(call: &Call<'_>) -> Result<bool, NotWritten> {
     let len = size_of::<abi::stack_entry>() + core::mem::size_of_val(shown);
     let record = Reservation::new(call.tr(), abi::trace_type_TRACE_STACK, len, call.context)?;
     let entry: *mut abi::stack_entry = record.entry.cast();
-    // SAFETY: The reservation has room for the entry and the frames behind it, aligned to four
-    // bytes.
+    // SAFETY: The reservation has room for the entry and the frames after it, and is aligned to
+    // four bytes.
     unsafe {
         put(addr_of_mut!((*entry).size), shown.len() as c_int);
         let first: *mut c_ulong = addr_of_mut!((*entry).caller).cast();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The kernel's functions that read a ring buffer.
+//! Declares the kernel functions that read a ring buffer.
 //!
 //! C header: `include/linux/ring_buffer.h`.
 
@@ -8,7 +8,7 @@ use kernel::prelude::*;
 
 use super::abi;
 
-// Some structs behind these pointers have no members in some configurations.
+// In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
     pub(super) fn ring_buffer_event_length(event: *mut abi::ring_buffer_event) -> c_uint;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What packs rely on in the kernel that no type tells, tried on a ring buffer of its own
- * when the module is loaded: that a record can grow, that a record of an interrupt that
- * comes at that moment can be committed, that it shows when a reader has taken the page,
- * and that a file which reads the buffer can be held at a record. compact/pack.rs and
- * compact/file.rs say how that is used.
+ * Self-test: checks what packs require of the kernel beyond the layout of its types, on a ring
+ * buffer of its own when the module is loaded: that a record can grow, that the record of an
+ * interrupt that arrives at that moment can be committed, that it is visible when a reader has
+ * taken the page, and that a file that reads the buffer can be held at a record. compact/pack.rs
+ * and compact/file.rs explain how this is used.
  *
  * Built without ftrace's call at function entry (see Kbuild).
  */
@@ -23,7 +23,7 @@
 #define KTRACE_TEST_WORD	0x0123456789abcdefULL
 #define KTRACE_TEST_NESTED	0xfedcba9876543210ULL
 
-/* Tests of the test put another digit into the module, which breaks one of the steps. */
+/* Tests of the self-test change this digit in the module, which breaks one of the steps. */
 static const volatile char ktrace_broken[] = "ktrace self-test, broken: 0";
 
 bool notrace ktrace_is_broken(char step)
@@ -56,7 +56,7 @@ static bool ktrace_test_begin(struct trace_buffer *buffer, struct ktrace_pack *p
 	return true;
 }
 
-/* Writes a record while a word is added to the pack, as an interrupt may. */
+/* Writes a record while @committing is raised, as an interrupt may do. */
 static bool ktrace_test_nested(struct trace_buffer *buffer, void *part)
 {
 	struct ring_buffer_event *event;
@@ -73,7 +73,7 @@ static bool ktrace_test_nested(struct trace_buffer *buffer, void *part)
 	return event;
 }
 
-/* With preemption off. Null, or what is otherwise than packs need it. */
+/* Tests the ring buffer, with preemption off. Returns NULL, or what is not as packs require. */
 static const char *ktrace_test_steps(struct trace_buffer *buffer, struct ktrace_pack *pack)
 {
 	int cpu = smp_processor_id();
@@ -117,7 +117,7 @@ static const char *ktrace_test_steps(struct trace_buffer *buffer, struct ktrace_
 	if (!event || *(u64 *)ring_buffer_event_data(event) != KTRACE_TEST_NESTED)
 		return "a record of an interrupt is not committed";
 
-	/* On the page that the reader has. */
+	/* On the reader page. */
 	if (!ktrace_test_begin(buffer, pack))
 		return "nothing can be written";
 	if (ktrace_pack_put(pack, buffer, part, pack->place, KTRACE_TEST_WORD) <
@@ -126,7 +126,7 @@ static const char *ktrace_test_steps(struct trace_buffer *buffer, struct ktrace_
 	return NULL;
 }
 
-/* Writes two records, of one word each, that tell them apart. */
+/* Writes two records of one word each: 1 and 2. */
 static bool ktrace_test_write(struct trace_buffer *buffer)
 {
 	u32 word;
@@ -138,7 +138,7 @@ static bool ktrace_test_write(struct trace_buffer *buffer)
 	return true;
 }
 
-/* Whether a file comes to this record, and counts it as number @idx. */
+/* Returns whether the next record of a file has this word and the number @idx. */
 static bool ktrace_test_next(const struct seq_operations *ops, struct seq_file *file,
 			     loff_t *pos, long idx, u32 word)
 {
@@ -149,8 +149,8 @@ static bool ktrace_test_next(const struct seq_operations *ops, struct seq_file *
 }
 
 /*
- * A file whose position was raised comes to the same record again, as compact/file.rs
- * has it, and then to the next one. @ops are those of `trace`.
+ * Tests that a file whose position was raised returns to the same record, as compact/file.rs
+ * requires, and then reaches the next one. @ops are the operations of `trace`.
  */
 static const char *ktrace_test_positions(const struct seq_operations *ops,
 					 struct trace_iterator *iter)
@@ -170,14 +170,14 @@ static const char *ktrace_test_positions(const struct seq_operations *ops,
 	return NULL;
 }
 
-/* Has a file read what is in the buffer of a CPU. May sleep. */
+/* Tests how a file reads the buffer of a CPU. May sleep. */
 static const char *ktrace_test_file(struct trace_buffer *buffer, int cpu,
 				    const struct seq_operations *ops, struct trace_array *tr)
 {
 	struct ring_buffer_iter **iters = kcalloc(nr_cpu_ids, sizeof(*iters), GFP_KERNEL);
 	struct trace_iterator *iter = kvzalloc(sizeof(*iter), GFP_KERNEL);
 	const char *reason = ERR_PTR(-ENOMEM);
-	/* Of `struct array_buffer`, which no header has, it looks at one member alone. */
+	/* `struct array_buffer` is in no header; only one member of it is used. */
 	void *array_buffer[16] = {};
 
 	BUILD_BUG_ON(KTRACE_array_buffer_buffer + sizeof(void *) > sizeof(array_buffer));
@@ -198,9 +198,9 @@ static const char *ktrace_test_file(struct trace_buffer *buffer, int cpu,
 }
 
 /*
- * Null if the ring buffer and `trace` files, whose operations are @ops, do what packs
- * rely on; else what they do not, or an error pointer. @tr is any trace array, which
- * stays as it is. May sleep.
+ * Tests whether the ring buffer and `trace` files, whose operations are @ops, work as packs
+ * require. Returns NULL if so, else a description of what does not, or an error pointer. @tr may be
+ * any trace array, and is not changed. May sleep.
  */
 const char *ktrace_test_packs(const struct seq_operations *ops, struct trace_array *tr)
 {

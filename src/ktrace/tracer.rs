@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A tracer of one's own: an entry in `available_tracers`, and what `current_tracer` does with it.
+//! Registers a tracer: an entry in `available_tracers` that can be written to `current_tracer`.
 //!
 //! C header: `kernel/trace/trace.h`.
 //!
-//! The kernel registers tracers at boot alone, so this puts the tracer where the kernel looks for
-//! it: on the list of all tracers (`trace_types`, which a new instance copies), and on that of each
-//! trace array (`tr->tracers`), along with its option files. All of that happens under
-//! `trace_types_lock`, which guards those lists.
+//! The kernel registers tracers only at boot, so this module puts the tracer where the kernel looks
+//! for it: on the list of all tracers (`trace_types`, which a new instance copies), and on that of
+//! each trace array (`tr->tracers`), with its option files. All of this happens under
+//! `trace_types_lock`, which guards these lists.
 //!
 //! # Lifetimes
 //!
-//! `struct tracer` has no owner, so the module's reference count is kept here: a reference for each
-//! trace array whose current tracer this is, and for each iterator (an open `trace` or
-//! `trace_pipe`) that may call it. All callbacks that give a reference back are called under
-//! `trace_types_lock`, and unregistering takes that lock, so the code that follows the last
-//! `module_put()` is still there.
+//! `struct tracer` has no owner, so this module counts references to itself: one for each trace
+//! array whose current tracer this is, and one for each iterator (an open `trace` or `trace_pipe`)
+//! that may call it. All callbacks that put a reference are called under `trace_types_lock`, and
+//! unregistering takes that lock. So the code after the last `module_put()` still exists when it
+//! runs.
 
 use core::{
     ffi::CStr,
@@ -65,7 +65,7 @@ use super::{
     },
 };
 
-// Some structs behind these pointers have no members in some configurations.
+// In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
     fn ktrace_buffer_iter(iter: *mut abi::trace_iterator) -> *mut abi::ring_buffer_iter;
@@ -82,63 +82,66 @@ extern "C" {
     fn ktrace_irqs_disabled() -> bool;
 }
 
-/// A tracer.
+/// A tracer, as in `available_tracers`.
 pub trait Tracer: Send + Sync + 'static {
     /// Its name in `available_tracers`.
     const NAME: &'static CStr;
 
-    /// Its options below `options/`; number `n` is bit `n` of the flags.
+    /// Its options in `options/`; option number `n` is bit `n` of the flags.
     const OPTIONS: &'static [&'static CStr];
 
-    /// Those options that are on at first.
+    /// The options that are on at first, as flags.
     const DEFAULT_OPTIONS: u32;
 
-    /// What is kept for each reader of a trace; one for each CPU that there may be.
+    /// The state of a reader of a trace for a CPU; each reader has one for each possible CPU.
     type Reading: Default + Send + 'static;
 
-    /// The number that its records in compact form begin with ([`super::compact`]), if it writes any.
+    /// Returns the type number of its compact records ([`super::compact`]), or 0 if it writes none.
     fn pack_kind() -> u32 {
-        // No record begins with that.
+        // No record has this type number.
         0
     }
 
-    /// Prints a record of that CPU. `readings` is what was kept for each CPU; `None` if there was no memory, and
-    /// when the kernel prints the trace as it dies. It is called in any context then.
+    /// Prints the current record, which was written on `cpu`.
+    ///
+    /// `readings` is the reader's state for each possible CPU. It is `None` if memory was short
+    /// when the reader was opened, and while the kernel dumps the trace as it crashes; then this is
+    /// called in any context.
     fn print(line: &mut Line<'_>, readings: Option<&mut [Self::Reading]>, cpu: usize) -> Printed;
 
-    /// Which head the trace has, given the tracer's options.
+    /// Returns the type of the trace's header, given the tracer's options.
     fn head(options: u32) -> Head;
 
-    /// It becomes the current tracer of `tr`, whose options are `flags`; not before it was adopted there. Under
-    /// `trace_types_lock`.
+    /// Makes the tracer the current one of `tr`, where its options are `flags`. Called only after
+    /// it was adopted there. Under `trace_types_lock`.
     ///
     /// # Errors
     ///
-    /// Are what the write to `current_tracer` returns; nothing may be left behind.
+    /// The write to `current_tracer` returns the error; nothing may be left behind.
     fn init(tr: &TraceArray, flags: u32) -> Result;
 
-    /// It is the current tracer of `tr` no longer. Under `trace_types_lock`.
+    /// Ends the tracer's use as the current one of `tr`. Under `trace_types_lock`.
     fn reset(tr: &TraceArray);
 
-    /// `tracing_thresh` is another one; it is current in `tr`, the top trace array. Under
-    /// `trace_types_lock`.
+    /// Reacts to a new value of `tracing_thresh`, while the tracer is current in `tr`, the top
+    /// trace array. Under `trace_types_lock`.
     fn thresh_changed(_tr: &TraceArray) {}
 
-    /// An option of `tr` changes, whether the tracer is current there or not; all options will be
-    /// `flags`. Under `trace_types_lock`.
+    /// Changes the options of `tr` to `flags`, whether the tracer is current there or not. Under
+    /// `trace_types_lock`.
     ///
     /// # Errors
     ///
-    /// Are what the write returns; the option stays as it was.
+    /// The write to the option returns the error; the option does not change.
     fn set_options(tr: &TraceArray, flags: u32) -> Result;
 }
 
-/// What stands above a trace.
+/// The header of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Head {
-    /// What the function tracer has.
+    /// That of the function tracer.
     Default,
-    /// What the function graph tracer has, with these columns.
+    /// That of the function graph tracer, with these columns.
     Graph(Columns),
 }
 
@@ -154,7 +157,8 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// As the kernel's function graph tracer has them in its flags (`TRACE_GRAPH_PRINT_*`).
+    /// Returns the flags of the kernel's function graph tracer for these columns
+    /// (`TRACE_GRAPH_PRINT_*`).
     fn flags(self) -> u32 {
         let bit = |on: bool, bit: u32| if on { bit } else { 0 };
         bit(self.cpu, 0x2)
@@ -169,36 +173,37 @@ impl Columns {
 ///
 /// # Invariants
 ///
-/// * `tracer` is on `trace_types` until drop, and on the list of every trace array that
-///   [`Registration::adopt`] was called for.
-/// * `tracer`, `options`, `flags` and `option_fops` stay where they are and point to each other as
-///   `new()` made them.
+/// * `tracer` is on `trace_types` until drop, and on the list of each trace array for which
+///   [`Registration::adopt`] was called.
+/// * `tracer`, `options`, `_no_flags`, `_no_options` and `option_fops` do not move, and point to
+///   each other as `new()` made them.
 /// * `files` are all files whose inodes may have `option_fops`.
 pub struct Registration<T: Tracer> {
     resolved: Resolved,
     tracer: KBox<abi::tracer>,
     /// The options, and an empty one that ends the table.
     options: KVec<abi::tracer_opt>,
-    /// What an instance has between its creation and [`Registration::adopt`]: no options.
+    /// The options of an instance between its creation and [`Registration::adopt`]: none.
     _no_flags: KBox<abi::tracer_flags>,
     _no_options: KBox<abi::tracer_opt>,
     option_fops: KBox<bindings::file_operations>,
-    /// The option files, those of instances that were removed since [`Registration::forget_gone`] too.
+    /// The option files, including those of instances that were removed after the last
+    /// [`Registration::forget_gone`].
     files: KVVec<Dentry>,
     _type: PhantomData<T>,
 }
 
 // SAFETY: Owns plain memory; all changes to what the kernel reads are made under its lock.
 unsafe impl<T: Tracer> Send for Registration<T> {}
-// SAFETY: As above.
+// SAFETY: Shared references allow no change except under `trace_types_lock`.
 unsafe impl<T: Tracer> Sync for Registration<T> {}
 
 impl<T: Tracer> Registration<T> {
-    /// Registers the tracer, in no trace array yet. May sleep.
+    /// Registers the tracer, but in no trace array yet. May sleep.
     ///
     /// # Errors
     ///
-    /// `EEXIST` if there is a tracer of that name; `ENOMEM`.
+    /// `EEXIST` if there is a tracer of that name; `ENOMEM` if memory is short.
     pub fn new(resolved: Resolved, lock: &TypesLock) -> Result<Self> {
         if Self::is_taken(lock) {
             pr_err!("there is a tracer of this name already\n");
@@ -233,7 +238,7 @@ impl<T: Tracer> Registration<T> {
         tracer.flags = &mut *no_flags;
         no_flags.trace = &mut *tracer;
 
-        // SAFETY: The kernel's own constant table, found by its name. It is plain data.
+        // SAFETY: The kernel's constant table, found by its name. It is plain data.
         let mut fops = unsafe {
             Data::OptionFops
                 .as_ptr::<bindings::file_operations>()
@@ -256,9 +261,9 @@ impl<T: Tracer> Registration<T> {
         Ok(this)
     }
 
-    /// Whether there is a tracer of that name.
+    /// Returns whether there is a tracer of that name.
     fn is_taken(_: &TypesLock) -> bool {
-        // SAFETY: The head of the kernel's list of tracers, which the lock guards; names are C
+        // SAFETY: The head of the kernel's list of tracers, which the lock guards. Names are C
         // strings.
         unsafe {
             let mut at = *Data::TraceTypes.as_ptr::<*mut abi::tracer>();
@@ -272,20 +277,21 @@ impl<T: Tracer> Registration<T> {
     /// Puts the tracer on the list of all tracers.
     fn enlist(&mut self, _: &TypesLock) {
         let head: *mut *mut abi::tracer = Data::TraceTypes.as_ptr();
-        // SAFETY: As above. The tracer stays where it is until it is taken off again.
+        // SAFETY: The head of the kernel's list of tracers, which the lock guards. The tracer does
+        // not move until it is removed from the list.
         unsafe {
             self.tracer.next = *head;
             *head = &mut *self.tracer;
         }
     }
 
-    /// Makes the tracer available in `tr`, with options of its own there, if it is not yet. To be
-    /// called for every trace array, those made later too. May sleep.
+    /// Makes the tracer available in `tr`, with its own options there, if it is not yet. Must be
+    /// called for each trace array, also for those that are created later. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; the tracer is then not available there (`EAGAIN` for who wants it to be current), or lacks option files
-    /// there. The next time makes up for it.
+    /// `ENOMEM` if memory is short: then the tracer is not available there (`current_tracer`
+    /// returns `EAGAIN`), or lacks option files there. The next call makes up for it.
     pub fn adopt(&mut self, tr: &TraceArray, lock: &TypesLock) -> Result {
         if array_options::find(tr, self.tracer_ptr(), lock).is_none() {
             self.add_options(tr, lock)?;
@@ -293,8 +299,9 @@ impl<T: Tracer> Registration<T> {
         self.make_option_files(tr, lock)
     }
 
-    /// Lets go of the option files of instances that were removed. Somebody may have such a file at hand still, found
-    /// but not open: it is left nothing to do. To be called when an instance was removed. May sleep.
+    /// Drops the option files of instances that were removed, and disarms their inodes: another
+    /// task may have found such a file and not opened it yet. Must be called after an instance was
+    /// removed. May sleep.
     pub fn forget_gone(&mut self, _: &TypesLock) {
         self.files.retain(|file| {
             let gone = file.is_gone();
@@ -309,8 +316,8 @@ impl<T: Tracer> Registration<T> {
         core::ptr::from_ref(&*self.tracer).cast_mut()
     }
 
-    /// Flags for `tr`: an instance starts with those of the top trace array, as with the kernel's
-    /// own tracers.
+    /// Returns the first flags for `tr`: an instance inherits those of the top trace array, as with
+    /// the kernel's own tracers.
     fn first_flags(&self, tr: &TraceArray, lock: &TypesLock) -> abi::tracer_flags {
         let val = lock
             .arrays()
@@ -325,23 +332,25 @@ impl<T: Tracer> Registration<T> {
         }
     }
 
-    /// Makes the flags, and what files below `options/` belong to, in the form that the kernel gives them.
+    /// Creates the flags, and what the files in `options/` refer to, in the kernel's format.
     fn add_options(&self, tr: &TraceArray, lock: &TypesLock) -> Result {
-        // What the kernel made for an instance that found the tracer without options: no files.
-        // SAFETY: There would be options if there were files.
+        // For an instance that found the tracer without options, the kernel has made an empty
+        // table.
+        // SAFETY: There are no option files yet, since there are no options.
         unsafe { self.drop_places(tr, lock) };
 
         let n = T::OPTIONS.len();
         let size = size_of::<abi::trace_option_dentry>()
             .wrapping_mul(n)
             .wrapping_add(size_of::<abi::tracer_flags>());
-        // SAFETY: No preconditions; may sleep.
+        // SAFETY: `ktrace_zalloc()` may sleep, and so may this function; it has no other
+        // preconditions.
         let files: *mut abi::trace_option_dentry = unsafe { ktrace_zalloc(size) }.cast();
         if files.is_null() {
             return Err(ENOMEM);
         }
-        // SAFETY: There is room for the flags behind so many files, and the alignment of both is that of a pointer. The
-        // files belong to this until they are published, with their flags.
+        // SAFETY: There is room for the flags after `n` files, and both have the alignment of a
+        // pointer. Before it is published, this memory is used by no other code.
         let published = unsafe {
             let room = files.add(n).cast();
             let value = self.first_flags(tr, lock);
@@ -356,21 +365,23 @@ impl<T: Tracer> Registration<T> {
             })
         };
         if let Err(error) = published {
-            // SAFETY: Allocated above, and published nowhere.
+            // SAFETY: Allocated above, and not published.
             unsafe { bindings::kfree(files.cast()) };
             return Err(error);
         }
         Ok(())
     }
 
-    /// Makes the files that there are not yet, in their order, with operations that hold this module while a file is open.
+    /// Creates the files that do not exist yet, in order. Their operations hold this module while a
+    /// file is open.
     fn make_option_files(&mut self, tr: &TraceArray, _: &TypesLock) -> Result {
         let raw = tr.as_ptr();
-        // SAFETY: The trace array is alive, and the lock guards its table of options, where what belongs to this tracer
-        // is of `add_options()`: so many files. The folder stays as long as the trace array does. `option_fops` outlives
-        // the file, by the invariants: it goes after `drop()` has disarmed what is in `files`, and waited.
+        // SAFETY: The trace array is alive, and the lock guards its table of options. Each entry of
+        // this tracer in it was made by `add_options()`, so it has a file for each option. The
+        // folder exists as long as the trace array. `option_fops` outlives the file, by the type
+        // invariants: it is freed after `drop()` has disarmed all `files` and waited.
         unsafe {
-            // Where the kernel had no memory for the folder. The root would be taken for it.
+            // Null if the kernel had no memory for the folder; tracefs would take it for its root.
             if (*raw).options.is_null() {
                 return Err(ENOMEM);
             }
@@ -393,7 +404,8 @@ impl<T: Tracer> Registration<T> {
                         &*self.option_fops,
                     )?;
                     (*file).entry = dentry.as_ptr().cast();
-                    // INVARIANT: There is room, so this does not fail.
+                    // INVARIANT: Room was reserved above, so this does not fail, and `files` has
+                    // this file.
                     self.files.push(dentry, GFP_KERNEL)?;
                 }
             }
@@ -401,15 +413,16 @@ impl<T: Tracer> Registration<T> {
         Ok(())
     }
 
-    /// Takes away this tracer's place in the table of options of `tr`.
+    /// Removes this tracer's entries from the table of options of `tr`.
     ///
     /// # Safety
     ///
-    /// There must be no option files of this tracer in `tr` (any more), nor an open one.
+    /// `tr` must have no option file of this tracer any more, also no open one.
     unsafe fn drop_places(&self, tr: &TraceArray, _: &TypesLock) {
         let raw = tr.as_ptr();
-        // SAFETY: The trace array is alive, and the lock guards its table of options. What lies behind a place is from
-        // the same allocator, whoever made it, and by the precondition no inode leads there.
+        // SAFETY: The trace array is alive, and the lock guards its table of options. The table of
+        // an entry has the same allocator, whether the kernel or this module allocated it, and no
+        // inode refers to it, as the caller guarantees.
         unsafe {
             let mut at = 0;
             while at < (*raw).nr_topts.max(0) as usize {
@@ -426,13 +439,13 @@ impl<T: Tracer> Registration<T> {
         }
     }
 
-    /// Takes the tracer from `tr`.
+    /// Removes the tracer from `tr`.
     ///
     /// # Safety
     ///
-    /// As for [`Registration::drop_places`].
+    /// `tr` must have no option file of this tracer any more, also no open one.
     unsafe fn abandon(&self, tr: &TraceArray, lock: &TypesLock) {
-        // SAFETY: By the precondition.
+        // SAFETY: There is no option file, as the caller guarantees.
         unsafe { self.drop_places(tr, lock) };
         array_options::remove(tr, self.tracer_ptr(), lock);
     }
@@ -458,55 +471,58 @@ impl<T: Tracer> Drop for Registration<T> {
             file.remove();
         }
         for tr in lock.arrays() {
-            // SAFETY: All files, by the invariants, were removed just now. None is open: that would hold the module.
+            // SAFETY: All files were just removed, by the type invariants. None is open: an open
+            // one would hold the module.
             unsafe { self.abandon(tr, &lock) };
         }
         drop(lock);
-        // Whoever has just read a file's operations looks at their owner next.
+        // A task that has just read a file's operations reads their owner next.
         synchronize_tasks();
     }
 }
 
+/// Opens an option file. Fails with `ENODEV` before the module's initialization has succeeded.
+///
 /// # Safety
 ///
-/// For the VFS: the inode of an option file, and a file that is being opened.
+/// Only for the VFS: `inode` must be that of an option file, and `file` one that is being opened.
 unsafe extern "C" fn open_option(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
     from_result(|| {
         live::check()?;
-        // SAFETY: The kernel's own constant table of operations for such files, found by its name, which has this one;
-        // its arguments are what the VFS has passed.
+        // SAFETY: The kernel's constant table of operations for option files, found by its name,
+        // which has `open`. The arguments are what the VFS has passed.
         Ok(unsafe { ktrace_open_by(Data::OptionFops.as_ptr(), inode, file) })
     })
 }
 
-/// The trace array that a callback is given.
+/// Returns the trace array of a callback.
 ///
 /// # Safety
 ///
-/// For callbacks of `struct tracer`: the kernel holds `trace_types_lock` and calls them with a
-/// trace array of its list, or one that it has just taken off to free it afterwards (`reset()` at
-/// its removal).
+/// Only for callbacks of `struct tracer`: the kernel calls them under `trace_types_lock`, with a
+/// trace array on its list, or with one that it has just taken off the list and frees after that
+/// (`reset()` when it is removed). The result must not be used after the callback.
 unsafe fn given<'a>(tr: *mut abi::trace_array) -> &'a TraceArray {
-    // SAFETY: By the precondition; used within the callback only.
+    // SAFETY: `tr` is alive until the callback returns, as the caller guarantees.
     unsafe { TraceArray::from_raw(tr) }
 }
 
 /// # Safety
 ///
-/// For the kernel, as a callback of `struct tracer`: with a trace array of its list, under
-/// `trace_types_lock`.
+/// Only for the kernel, as a callback of `struct tracer`: `tr` must be on its list of trace arrays,
+/// and `trace_types_lock` must be held.
 unsafe extern "C" fn init<T: Tracer>(tr: *mut abi::trace_array) -> c_int {
     from_result(|| {
-        // SAFETY: Called by `tracing_set_tracer()`.
+        // SAFETY: Called by `tracing_set_tracer()`, with a trace array on its list.
         let tr = unsafe { given(tr) };
         live::check()?;
-        // SAFETY: The module whose code this is. Fails if it is being removed.
+        // SAFETY: The module is the one whose code this is. Fails if it is being removed.
         if !unsafe { bindings::try_module_get(this_module()) } {
             return Err(ENODEV);
         }
         instances::look_again();
-        // An instance that nobody has brought to `adopt()` yet, or not with success. What would be recorded there is not
-        // what the options say that come later.
+        // Without flags, `adopt()` was not called for this instance yet, or failed. Calls would be
+        // recorded with other options than those that the instance gets later.
         let flags = tr.current_flags().ok_or(EAGAIN);
         if let Err(error) = flags.and_then(|flags| T::init(tr, flags)) {
             release_current();
@@ -518,24 +534,26 @@ unsafe extern "C" fn init<T: Tracer>(tr: *mut abi::trace_array) -> c_int {
 
 /// # Safety
 ///
-/// For the kernel, as a callback of `struct tracer`: with a trace array where `init()` succeeded, which
-/// may be about to be freed, under `trace_types_lock`.
+/// Only for the kernel, as a callback of `struct tracer`: `init()` must have succeeded for `tr`,
+/// which may be freed after this, and `trace_types_lock` must be held.
 unsafe extern "C" fn reset<T: Tracer>(tr: *mut abi::trace_array) {
-    // SAFETY: Called when the tracer stops being the current one.
+    // SAFETY: Called when the tracer stops being the current one of `tr`, which is alive until this
+    // returns.
     T::reset(unsafe { given(tr) });
     release_current();
 }
 
-/// Gives back what `init()` has taken.
+/// Puts the module reference of `init()`.
 fn release_current() {
-    // SAFETY: Taken by `init()`. The code behind `module_put()` stays: see the module's comment.
+    // SAFETY: `init()` took the reference. The code after `module_put()` exists until
+    // `trace_types_lock` is released: see the module documentation.
     unsafe { bindings::module_put(this_module()) };
 }
 
 /// # Safety
 ///
-/// For the kernel, as a callback of `struct tracer`: with a trace array of its list, under
-/// `trace_types_lock`.
+/// Only for the kernel, as a callback of `struct tracer`: `tr` must be on its list of trace arrays,
+/// and `trace_types_lock` must be held.
 unsafe extern "C" fn set_flag<T: Tracer>(
     tr: *mut abi::trace_array,
     old: u32,
@@ -544,7 +562,8 @@ unsafe extern "C" fn set_flag<T: Tracer>(
 ) -> c_int {
     from_result(|| {
         let flags = if set != 0 { old | bit } else { old & !bit };
-        // SAFETY: Called for a write to an option file or to `trace_options`.
+        // SAFETY: Called for a write to an option file or to `trace_options` of `tr`, which is on
+        // the list.
         T::set_options(unsafe { given(tr) }, flags)?;
         Ok(0)
     })
@@ -552,38 +571,39 @@ unsafe extern "C" fn set_flag<T: Tracer>(
 
 /// # Safety
 ///
-/// For the kernel, as a callback of `struct tracer`: with a trace array where `init()` succeeded,
-/// under `trace_types_lock`.
+/// Only for the kernel, as a callback of `struct tracer`: `init()` must have succeeded for `tr`,
+/// and `trace_types_lock` must be held.
 unsafe extern "C" fn update_thresh<T: Tracer>(tr: *mut abi::trace_array) -> c_int {
-    // SAFETY: Called for a write to `tracing_thresh`, which is one of the top trace array's files.
+    // SAFETY: Called for a write to `tracing_thresh`, which is a file of the top trace array.
     T::thresh_changed(unsafe { given(tr) });
     0
 }
 
-/// Whether the iterator belongs to an open `trace` file, or reads as such a one does. That of
+/// Returns whether the iterator belongs to an open `trace` file, or reads like one. The iterator of
 /// `ftrace_dump()` is opened, but never closed; it has no per-CPU iterators.
 ///
 /// # Safety
 ///
-/// `iter` must be what the kernel passed to a callback.
+/// `iter` must be an iterator that the kernel passed to a callback.
 unsafe fn is_file(iter: *mut abi::trace_iterator) -> bool {
-    // SAFETY: By the precondition.
+    // SAFETY: `iter` is valid, as the caller guarantees.
     !unsafe { (*iter).buffer_iter }.is_null()
 }
 
-/// What is kept for a reader.
+/// The state of a reader.
 struct Readings<T: Tracer> {
-    /// For each CPU that there may be.
+    /// For each possible CPU.
     cpus: KVVec<T::Reading>,
-    /// What is kept for packs.
+    /// For packs.
     shared: Shared,
 }
 
-/// Gives an iterator what is kept for it, if there is memory. May sleep.
+/// Allocates the state of a reader, and stores it in the iterator; null if memory is short. May
+/// sleep.
 ///
 /// # Safety
 ///
-/// `iter` must be what the kernel passed to a callback, and have nothing yet.
+/// `iter` must be an iterator that the kernel passed to a callback, without a state.
 unsafe fn give_readings<T: Tracer>(iter: *mut abi::trace_iterator) {
     let fill = || -> Result<KBox<Readings<T>>> {
         let nr = kernel::cpu::nr_cpu_ids() as usize;
@@ -595,17 +615,18 @@ unsafe fn give_readings<T: Tracer>(iter: *mut abi::trace_iterator) {
         Ok(KBox::new(Readings { cpus, shared }, GFP_KERNEL)?)
     };
     let readings = fill().map_or(core::ptr::null_mut(), KBox::into_raw);
-    // SAFETY: By the precondition: the member is the tracer's own.
+    // SAFETY: `iter` is valid, as the caller guarantees, and `private` belongs to the tracer.
     unsafe { (*iter).private = readings.cast() };
 }
 
-/// Takes that back.
+/// Frees the state of a reader.
 ///
 /// # Safety
 ///
-/// `iter` must have been passed to [`give_readings`], and its `private` not have been changed.
+/// `iter` must have been passed to [`give_readings`], and its `private` must not have changed.
 unsafe fn take_readings<T: Tracer>(iter: *mut abi::trace_iterator) {
-    // SAFETY: By the precondition.
+    // SAFETY: `private` is null or a pointer of `KBox::into_raw()` in `give_readings()`, as the
+    // caller guarantees.
     unsafe {
         let readings: *mut Readings<T> = (*iter).private.cast();
         (*iter).private = core::ptr::null_mut();
@@ -617,14 +638,17 @@ unsafe fn take_readings<T: Tracer>(iter: *mut abi::trace_iterator) {
 
 /// # Safety
 ///
-/// For the kernel, as a callback of `struct tracer`: with an iterator whose tracer this is.
+/// Only for the kernel, as a callback of `struct tracer`: `iter` must be valid, and its tracer must
+/// be this one.
 unsafe extern "C" fn open<T: Tracer>(iter: *mut abi::trace_iterator) {
-    // Not so that of kdb, which is never closed either and keeps its per-CPU iterators for the next time
-    // (`kdb_ftdump()`). The machine stands still then: nothing may be allocated. A file is opened with a mutex held.
-    // SAFETY: No preconditions.
+    // The iterator of kdb (`kdb_ftdump()`) is never closed either, but has per-CPU iterators, which
+    // it keeps for the next time. The machine is stopped then, with interrupts off: no memory may
+    // be allocated. A file is opened with a mutex held, so with interrupts on.
+    // SAFETY: `ktrace_irqs_disabled()` has no preconditions.
     let stands_still = unsafe { ktrace_irqs_disabled() };
-    // SAFETY: As passed by the kernel. The iterator of a file calls the tracer that is current in its trace array, under
-    // `trace_types_lock`, so there is a reference already and one more can be had.
+    // SAFETY: `iter` is valid, and `private` belongs to the tracer. A file is opened under
+    // `trace_types_lock`, and this tracer is current in its trace array, so the module has a
+    // reference already.
     unsafe {
         if is_file(iter) && !stands_still {
             bindings::__module_get(this_module());
@@ -637,9 +661,9 @@ unsafe extern "C" fn open<T: Tracer>(iter: *mut abi::trace_iterator) {
 
 /// # Safety
 ///
-/// For the kernel, as a callback of `struct tracer`: with an iterator that was passed to `open()`.
+/// Only for the kernel, as a callback of `struct tracer`: `iter` must have been passed to `open()`.
 unsafe extern "C" fn close<T: Tracer>(iter: *mut abi::trace_iterator) {
-    // SAFETY: As passed by the kernel; the counterpart of `open()`.
+    // SAFETY: `iter` was passed to `open()`, which took the reference and stored the state.
     unsafe {
         if is_file(iter) {
             take_readings::<T>(iter);
@@ -650,9 +674,11 @@ unsafe extern "C" fn close<T: Tracer>(iter: *mut abi::trace_iterator) {
 
 /// # Safety
 ///
-/// For the kernel, as a callback of `struct tracer`: with an iterator whose tracer this is.
+/// Only for the kernel, as a callback of `struct tracer`: `iter` must be valid, and its tracer must
+/// be this one.
 unsafe extern "C" fn pipe_open<T: Tracer>(iter: *mut abi::trace_iterator) {
-    // SAFETY: As in `open()`.
+    // SAFETY: `iter` is valid and has no state yet. The tracer is current in its trace array, under
+    // `trace_types_lock`, so the module has a reference already.
     unsafe {
         bindings::__module_get(this_module());
         give_readings::<T>(iter);
@@ -661,10 +687,10 @@ unsafe extern "C" fn pipe_open<T: Tracer>(iter: *mut abi::trace_iterator) {
 
 /// # Safety
 ///
-/// For the kernel, as a callback of `struct tracer`: with an iterator that was passed to
+/// Only for the kernel, as a callback of `struct tracer`: `iter` must have been passed to
 /// `pipe_open()`.
 unsafe extern "C" fn pipe_close<T: Tracer>(iter: *mut abi::trace_iterator) {
-    // SAFETY: The counterpart of `pipe_open()`.
+    // SAFETY: `iter` was passed to `pipe_open()`, which took the reference and stored the state.
     unsafe {
         take_readings::<T>(iter);
         bindings::module_put(this_module());
@@ -673,10 +699,10 @@ unsafe extern "C" fn pipe_close<T: Tracer>(iter: *mut abi::trace_iterator) {
 
 /// # Safety
 ///
-/// For the kernel, as a callback of `struct tracer`: with the file of an iterator whose tracer this
-/// is.
+/// Only for the kernel, as a callback of `struct tracer`: `file` must be that of an iterator whose
+/// tracer is this one.
 unsafe extern "C" fn print_header<T: Tracer>(file: *mut abi::seq_file) {
-    // SAFETY: As passed by the kernel: the file's private data is the iterator (`s_show()`).
+    // SAFETY: The private data of the file is the iterator (`s_show()`), which is valid.
     unsafe {
         let iter: *mut abi::trace_iterator = (*file.cast::<bindings::seq_file>()).private.cast();
         let tr = given((*iter).tr);
@@ -687,41 +713,45 @@ unsafe extern "C" fn print_header<T: Tracer>(file: *mut abi::seq_file) {
     }
 }
 
+/// Prints the current record of an iterator, or what remains of an earlier one.
+///
 /// # Safety
 ///
-/// For `fgraph.c`: `iter` is what the kernel passed to `print_line` of this tracer.
+/// Only for `fgraph.c`: `iter` must be an iterator that the kernel passed to `print_line` of this
+/// tracer.
 #[doc(hidden)]
 pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
     let iter: *mut abi::trace_iterator = iter.cast();
-    // What dumps the buffer clears the place of the text each time, and looks at it even if nothing was printed
-    // (`ftrace_dump_one()`): it is made ready by whoever prints first, be it nothing.
-    // SAFETY: By the precondition.
+    // `ftrace_dump_one()` clears the `seq` before each record, and reads it even if nothing was
+    // printed. The first text that is added initializes it, so an empty text is added.
+    // SAFETY: `iter` is valid, as the caller guarantees, and no other code uses its text.
     let mut seq = unsafe { Seq::from_raw(addr_of_mut!((*iter).seq)) };
     seq.bytes(&[]);
-    // There was no memory to walk through the buffer of that CPU when the file was opened: the kernel comes to the
-    // same record for ever (`trace_find_next_entry_inc()`), and does not return from the read as long as nothing is
-    // printed.
-    // SAFETY: By the precondition.
+    // When the file was opened, there was no memory to read the buffer of that CPU. The kernel
+    // returns to the same record forever (`trace_find_next_entry_inc()`), and the read does not
+    // return as long as nothing is printed.
+    // SAFETY: `iter` is valid, as the caller guarantees.
     if unsafe { is_file(iter) && ktrace_buffer_iter(iter).is_null() } {
         seq.bytes(b"# there was no memory to read what another CPU has recorded\n");
         return Printed::Done.code();
     }
-    // SAFETY: By the precondition.
+    // SAFETY: `iter` is valid, as the caller guarantees.
     let (readings, cpu) = unsafe {
         (
             (*iter).private.cast::<Readings<T>>(),
             (*iter).cpu.max(0) as usize,
         )
     };
-    // SAFETY: As below.
+    // SAFETY: `iter` is valid, as the caller guarantees. `readings` is null or was made by
+    // `give_readings()`, and there is no reference to it.
     if let Some(printed) = unsafe { print_packs::<T>(iter, readings) } {
         return printed.code();
     }
-    // SAFETY: By the precondition: null, or what `give_readings()` has made. Only the one who reads
-    // comes to it.
+    // SAFETY: Null, or made by `give_readings()`. Only the reader to which it belongs uses it.
     let printed = match unsafe { readings.as_mut() } {
         Some(readings) => {
-            // SAFETY: By the precondition.
+            // SAFETY: `iter` is valid, as the caller guarantees, and the callback has not returned
+            // when `line` is dropped.
             let mut line = unsafe {
                 let shared = &mut readings.shared;
                 let place = shared.sources.get_mut(cpu).map(|source| &mut source.place);
@@ -732,27 +762,31 @@ pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
             printed
         }
         None => {
-            // SAFETY: By the precondition.
+            // SAFETY: `iter` is valid, as the caller guarantees, and the callback has not returned
+            // when `line` is dropped.
             let mut line = unsafe { Line::new(iter, None, T::pack_kind(), None) };
             T::print(&mut line, None, cpu)
         }
     };
     if printed == Printed::Unhandled {
-        // SAFETY: By the precondition; what is kept is not referred to any more.
+        // SAFETY: `iter` is valid, as the caller guarantees, and the references to the reader's
+        // state are not used any more.
         return unsafe { leave_to_kernel(iter) };
     }
     printed.code()
 }
 
-/// Leaves a record to the kernel, which prints those of calls by what function_graph keeps in the place where we keep
-/// ours: such a one is printed right here, while there is nothing.
+/// Leaves a record to the kernel. For records of calls, the kernel's print functions take `private`
+/// for the state of function_graph. Such a record is printed here, with a null `private`.
 ///
 /// # Safety
 ///
-/// As for [`dispatch_print`], with no reference to what is kept for the iterator.
+/// `iter` must be an iterator that the kernel passed to `print_line` of this tracer, with no
+/// reference to the state of the reader.
 unsafe fn leave_to_kernel(iter: *mut abi::trace_iterator) -> c_uint {
-    // SAFETY: By the precondition: the iterator is at a record, and nobody else uses it. The kernel's function comes back
-    // here, with nothing kept, and goes on by itself then. Lost records were told before it came here at first.
+    // SAFETY: `iter` is valid and at a record, and no other code uses it, as the caller guarantees.
+    // The kernel's function calls this tracer again, which finds no state and leaves the record to
+    // the kernel. Lost records were reported before the first call, so they are not reported again.
     unsafe {
         let kind = u32::from((&raw const (*(*iter).ent).type_).read_unaligned());
         let (private, lost) = ((*iter).private, (*iter).lost_events);
@@ -768,7 +802,7 @@ unsafe fn leave_to_kernel(iter: *mut abi::trace_iterator) -> c_uint {
     }
 }
 
-/// Whether the kernel's function graph tracer prints records of that kind.
+/// Returns whether the kernel's function graph tracer prints records of this type.
 fn is_of_call(kind: u32) -> bool {
     matches!(
         kind,
@@ -778,35 +812,36 @@ fn is_of_call(kind: u32) -> bool {
     )
 }
 
-/// Prints what packs say, if the iterator is at one, or comes for more of one; `None` if the line is an
-/// ordinary one.
+/// Prints items of packs, if the current record is a pack or the iterator resumes with an open one.
+/// `None` if the line is that of a normal record.
 ///
 /// # Safety
 ///
-/// As for [`dispatch_print`]; `readings` must be null, or what `give_readings()` has made, with no
-/// reference to it.
+/// `iter` must be an iterator that the kernel passed to `print_line` of this tracer. `readings`
+/// must be null, or made by `give_readings()`, with no reference to it.
 unsafe fn print_packs<T: Tracer>(
     iter: *mut abi::trace_iterator,
     readings: *mut Readings<T>,
 ) -> Option<Printed> {
     let kind = T::pack_kind();
-    // SAFETY: By the precondition, here and below; no reference is left while a line is printed.
+    // SAFETY: `iter` is valid and at a record, as the caller guarantees.
     let (is_pack, is_file) = unsafe { (At::new(iter).is_pack(kind), is_file(iter)) };
     if readings.is_null() {
         if !is_pack {
             return None;
         }
-        // There was no memory to show what is in it: what stands before it is shown.
+        // Memory was short when the file was opened: the kernel prints the pack by its event.
         if is_file {
             return Some(Printed::Unhandled);
         }
-        // Nothing is kept from one line to the next, but lines have to know of what follows.
+        // No state is kept between calls, but lines need to know the next item.
         let mut none = Readings::<T> {
             cpus: KVVec::new(),
             shared: Shared::passing(),
         };
         let none = &raw mut none;
-        // SAFETY: As above; the member is the tracer's own, and as it was in the end.
+        // SAFETY: `iter` is valid, as the caller guarantees, and `private` belongs to the tracer;
+        // it is null again after that. No reference to `none` exists while a line is printed.
         return Some(unsafe {
             (*iter).private = none.cast();
             let printed = pipe::print(iter, addr_of_mut!((*none).shared), kind);
@@ -814,7 +849,9 @@ unsafe fn print_packs<T: Tracer>(
             printed
         });
     }
-    // SAFETY: As above.
+    // SAFETY: `readings` was made by `give_readings()`, as the caller guarantees, and no reference
+    // to it exists while a line is printed. `iter` is valid; if it is at a pack, that has type
+    // number `kind`.
     unsafe {
         let shared = addr_of_mut!((*readings).shared);
         match ((*shared).is_chosen(), is_file) {
@@ -827,19 +864,20 @@ unsafe fn print_packs<T: Tracer>(
     }
 }
 
-/// Names the one type whose [`Tracer::print`] is called.
+/// Selects the one type whose [`Tracer::print`] is called.
 #[macro_export]
 macro_rules! bind_tracer {
     ($tracer:ty) => {
         const _: () = {
             /// # Safety
             ///
-            /// For `fgraph.c`: what the kernel passed to `print_line` of this tracer.
+            /// Only for `fgraph.c`: `iter` must be an iterator that the kernel passed to
+            /// `print_line` of this tracer.
             #[no_mangle]
             unsafe extern "C" fn ktrace_print_line(
                 iter: *mut ::kernel::ffi::c_void,
             ) -> ::kernel::ffi::c_uint {
-                // SAFETY: By the precondition.
+                // SAFETY: The caller guarantees what `dispatch_print()` requires.
                 unsafe { $crate::ktrace::tracer::dispatch_print::<$tracer>(iter) }
             }
         };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The clock of packs, and the one barrier that they need.
+//! The clock of packs, and the one memory barrier that packs need.
 //!
-//! The kernel's helpers for the latter are functions in C, unless it was built with
-//! `CONFIG_RUST_INLINE_HELPERS`: too much where a traced function waits.
+//! Unless the kernel is built with `CONFIG_RUST_INLINE_HELPERS`, its Rust helper for the barrier is
+//! a call of a C function, which is too slow for the fast path.
 
 use core::arch::asm;
 
@@ -18,7 +18,8 @@ extern "C" {
     fn ktrace_counter_mult() -> u32;
 }
 
-/// The counter that times are of, and how many ns a count is, times 2^22.
+/// The clock of a pack: the CPU's counter, or the clock of the call graph if the counter is not
+/// usable. `mult` is the length of a tick in ns, times 2^22.
 #[derive(Clone, Copy)]
 pub(super) struct Clock {
     pub(super) mult: u32,
@@ -27,7 +28,8 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn new() -> Self {
-        // SAFETY: Looks at what the kernel found out at boot.
+        // SAFETY: `ktrace_counter_mult()` has no preconditions; it reads what the kernel determined
+        // at boot.
         match unsafe { ktrace_counter_mult() } {
             0 => Self {
                 mult: 1 << MULT_SHIFT,
@@ -48,15 +50,17 @@ impl Clock {
         }
     }
 
-    /// How many ns that is; of a long time, some hours at least.
+    /// Converts ticks to ns. Saturates at 2^42 ns (73 minutes).
     #[inline]
     pub(super) fn ns(self, counts: u64) -> u64 {
         counts.saturating_mul(u64::from(self.mult)) >> MULT_SHIFT
     }
 
-    /// What it said when the clock of that trace array said `ns`, which is not long ago: hardly less, and more by no more than reading
-    /// both takes. The interrupt that comes between the two readings makes it more: so it is tried again, and the
-    /// shortest one counts. Any context, with preemption off.
+    /// Returns the counter value at trace-clock time `ns` of `tr`, which must be recent.
+    ///
+    /// The error is at most the time needed to read both clocks. Takes the best of three attempts,
+    /// because an interrupt between the readings increases the error. Any context, with preemption
+    /// off.
     #[cold]
     #[inline(never)]
     pub(super) fn at(self, tr: &TraceArray, ns: u64) -> u64 {
@@ -69,7 +73,7 @@ impl Clock {
             let took = after.wrapping_sub(before);
             if took < shortest {
                 shortest = took;
-                // More than an hour is not said.
+                // Limit to 2^41 ns (37 minutes), so that the shift does not overflow.
                 let since = clock.saturating_sub(ns).min(1 << 41) << MULT_SHIFT;
                 at = after.wrapping_sub(since.checked_div(u64::from(self.mult)).unwrap_or(0));
             }
@@ -78,16 +82,16 @@ impl Clock {
     }
 }
 
-/// The counter, inlined: one that every CPU has, and that costs little to read.
+/// Reads the counter of this CPU, inlined. Each CPU has it, and it is cheap to read.
 #[inline(always)]
 pub(in crate::ktrace) fn read() -> u64 {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: Every CPU that the kernel runs on has this instruction.
+    // SAFETY: Each CPU on which the kernel runs has this instruction.
     unsafe {
         core::arch::x86_64::_rdtsc()
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: Reads a register that may be read at every level.
+    // SAFETY: Reads a register that is readable at each exception level.
     unsafe {
         let count: u64;
         asm!("mrs {}, cntvct_el0", out(reg) count, options(nomem, nostack, preserves_flags));
@@ -95,11 +99,11 @@ pub(in crate::ktrace) fn read() -> u64 {
     }
 }
 
-/// `smp_mb()`.
+/// Executes a full memory barrier (`smp_mb()`).
 #[inline(always)]
 pub(super) fn full_barrier() {
-    // SAFETY: A barrier, made as the kernel makes it: on x86, by adding nothing to what lies below
-    // the stack, where nobody keeps anything.
+    // SAFETY: The same instruction as in the kernel's `smp_mb()`. On x86 it adds 0 to the word
+    // below the stack pointer, where no data is stored.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         asm!("lock add dword ptr [rsp - 4], 0");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which words an item becomes, given what the pack says already.
+//! Selects the words for an item, given the contents of the pack.
 
 use core::mem::size_of;
 
@@ -19,15 +19,15 @@ use super::{
 };
 use crate::ktrace::records::Context;
 
-/// Words that are to be added to a pack.
+/// Words for an item, before they are added to a pack.
 pub(super) struct Draft {
     pub(super) words: [u64; 4],
     pub(super) nr: usize,
-    /// The first of them replaces the last one of the pack.
+    /// Whether the first word replaces the last word of the pack.
     pub(super) joins: bool,
-    /// The last of them, if there is room for another half.
+    /// The last word if its second half is free, else 0.
     pub(super) half: u64,
-    /// What is known when they are there, and the places of the words.
+    /// Address pairs that these words make known, each with the index of its word in the pack.
     known: [([usize; 2], usize); 2],
     nr_known: usize,
 }
@@ -61,17 +61,17 @@ impl Draft {
     }
 }
 
-/// What stands in the place of where a function returns to, if it is about an address alone.
+/// Takes the place of the return address in the key of an address word.
 pub(super) const NO_SITE: usize = 1;
 
-/// As `compact.h` has it.
+/// Hashes an address pair for [`Local::known`], as `ktrace_known_at()` in `compact.h` does.
 fn place_of([address, other]: [usize; 2]) -> usize {
     const UNIT: u32 = size_of::<Known>().ilog2();
     (address << 1 ^ other << UNIT) >> UNIT
 }
 
 impl Local {
-    /// In which word of the pack these stand, as half a word.
+    /// Returns the table entry of the word that holds these addresses, if there is one.
     #[inline]
     pub(super) fn find(&self, addresses: [usize; 2]) -> Option<&Known> {
         let known = self.known.get(place_of(addresses) % KNOWN)?;
@@ -80,7 +80,8 @@ impl Local {
         found.then_some(known)
     }
 
-    /// An address in a word, if need be with a word of its own.
+    /// Returns the field value for an address, and adds an address word to the draft if it needs
+    /// one. `None` if the pack cannot hold or refer to the address.
     pub(super) fn address(
         &self,
         draft: &mut Draft,
@@ -102,7 +103,8 @@ impl Local {
         Some(place.far(index))
     }
 
-    /// All words that it takes; `None` if the pack has no room for them, or they cannot say it.
+    /// Returns the words for an item at counter value `now`. `None` if it cannot be added to this
+    /// pack: no room, a value that does not fit, or a pack that is too old.
     pub(super) fn draft(&self, context: Context, now: u64, item: &Item) -> Option<Draft> {
         let mut delta = self.delta(now)?;
         let mut draft = Draft::new();
@@ -154,7 +156,7 @@ impl Local {
         (self.at(&draft).wrapping_add(draft.nr) <= self.capacity as usize).then_some(draft)
     }
 
-    /// A call in the one word that it takes most of the time.
+    /// Returns the word for a call in the common case: one word, same task and same context.
     #[inline(always)]
     pub(super) fn one_word(&self, context: Context, now: u64, item: &Item) -> Option<u64> {
         let (Item::Leaf(call) | Item::Begin(call) | Item::Return(call)) = item else {
@@ -168,7 +170,7 @@ impl Local {
         word::call(item, func, delta)
     }
 
-    /// Notes what was just written.
+    /// Adds the addresses of a draft that was just written to the table.
     pub(super) fn learn(&mut self, draft: &Draft) {
         for &(addresses, index) in draft.known.iter().take(draft.nr_known) {
             if let Some(place) = self.known.get_mut(place_of(addresses) % KNOWN) {

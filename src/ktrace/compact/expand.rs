@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Shows packs as if each item had a record of its own: makes that record, and has it printed.
+//! Shows packs as if each item had its own record: makes that record, and has it printed.
 //!
-//! The kernel's readers take the record next that is the earliest of all CPUs. Of a pack they see the time
-//! of its first item, and what another CPU did before the last has to come in between: [`mod@super::file`] and
-//! [`super::pipe`] see to that, for readers that leave what they read in the ring buffer, and for those
-//! that take it out.
+//! The kernel's readers take the earliest record of all CPUs next. The time of a pack is that of
+//! its first item, but records of other CPUs that precede its last item must be printed in between.
+//! [`mod@super::file`] does this for readers that leave what they read in the ring buffer,
+//! [`super::pipe`] for readers that consume it.
 
 use core::{
     mem::size_of,
@@ -45,27 +45,27 @@ use crate::ktrace::{
     },
 };
 
-// Some structs behind these pointers have no members in some configurations.
+// In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
     fn ktrace_call_print_trace_line(iter: *mut abi::trace_iterator) -> abi::print_line_t;
 }
 
-/// What a reader remembers of the pack of a CPU that it was at last. How far one that takes records out
-/// has come stands in the pack itself ([`Head::taken`]), for the next reader.
+/// A reader's state of the last pack that it read from a CPU. The position of a reader that
+/// consumes records is in the pack itself ([`Head::taken`]), for the next reader.
 #[derive(Clone, Copy, Default)]
 pub(in crate::ktrace) struct Place {
     serial: u32,
-    /// Items that were printed, and how many that had been one time before.
+    /// Number of items that were printed, and that number before the last line.
     pub(super) done: usize,
     before: usize,
-    /// The pack whose first item was printed in a line of the record before it.
+    /// The pack whose first item was printed together with the record before it.
     joined: Option<u32>,
 }
 
 impl Place {
-    /// How many items of a pack are not to be printed (any more). What was printed last does not
-    /// count if it was given up.
+    /// Returns the number of items of a pack to skip. With `given_up`, the text of the last line
+    /// was discarded, and that line does not count.
     pub(super) fn begin(&mut self, pack: &Pack, given_up: bool) -> usize {
         let first = if self.serial == pack.serial && given_up {
             self.before
@@ -83,31 +83,33 @@ impl Place {
     }
 }
 
-/// The return that a pack begins with, which is printed with the entry in the record before it.
+/// The return with which a pack begins, and which is printed with the entry in the record before
+/// it.
 #[derive(Clone, Copy)]
 pub(in crate::ktrace) struct FirstReturn {
     pub(in crate::ktrace) ret: GraphReturn,
-    /// Whether the pack has nothing else.
+    /// Whether the pack has no other item.
     pub(in crate::ktrace) is_only: bool,
-    /// Where the pack is.
+    /// The record of the pack.
     record: *const u8,
     serial: u32,
 }
 
 impl FirstReturn {
-    /// That of a record with this time. `None` if the pack begins with something else, or if its first item may have
-    /// been printed before.
+    /// Returns the first item of the pack at `record`, whose time is `ts`. `None` if that is not a
+    /// return, or if it may have been printed before.
     ///
     /// # Safety
     ///
-    /// `record` must be that of a pack, of `len` bytes.
+    /// `record` must point to a pack of `len` bytes.
     pub(in crate::ktrace) unsafe fn of(record: *const u8, len: usize, ts: u64) -> Option<Self> {
-        // SAFETY: By the precondition.
+        // SAFETY: `record` points to a pack of `len` bytes, as the caller guarantees.
         let pack = unsafe { Pack::new(record, len, ts) }?;
         if pack.taken != 0 || pack.repeats != 0 {
             return None;
         }
-        // SAFETY: The words are read before this returns.
+        // SAFETY: The words are read before this function returns, and the record exists until
+        // then.
         let words = unsafe { pack.in_place() };
         let mut cursor = Cursor::new(&pack, &words, 0, 0);
         let said = cursor.next?;
@@ -123,33 +125,34 @@ impl FirstReturn {
         }
     }
 
-    /// Notes for a file that the first item of the pack is printed.
+    /// Stores, for a file, that the first item of the pack is printed.
     pub(in crate::ktrace) fn note(&self, place: &mut Place) {
         place.joined = Some(self.serial);
     }
 
-    /// Notes in the pack that its first item is printed, for a reader that takes records out.
+    /// Stores in the pack that its first item is printed, for a reader that consumes records.
     ///
     /// # Safety
     ///
-    /// The pack must be the next record of its CPU, and this the only reader of it.
+    /// The pack must be the next record of its CPU, and this must be the only reader of that CPU.
     pub(in crate::ktrace) unsafe fn take(&self) {
         let head: *mut Head = self
             .record
             .wrapping_add(size_of::<abi::trace_entry>())
             .cast_mut()
             .cast();
-        // SAFETY: By the precondition: it is on the page that is the reader's.
+        // SAFETY: The pack is the next record, as the caller guarantees, so it is on the reader
+        // page, and no other reader accesses it.
         unsafe { addr_of_mut!((*head).taken).write(1) };
     }
 }
 
-/// What comes after the item that is being printed, in the same pack.
+/// The item that follows the one being printed, in the same pack.
 #[derive(Clone, Copy)]
 pub struct Ahead {
-    /// The return of the call that it is the beginning of.
+    /// The return of the call, if the item being printed is its entry.
     pub ret: Option<GraphReturn>,
-    /// That is printed with it.
+    /// Whether that return is printed with it.
     pub taken: bool,
 }
 
@@ -162,7 +165,7 @@ impl Ahead {
         Self { ret, taken: false }
     }
 
-    /// The return of the very item that is being printed.
+    /// Creates the value for a leaf, which contains its own return.
     fn of(ret: GraphReturn) -> Self {
         Self {
             ret: Some(ret),
@@ -171,28 +174,28 @@ impl Ahead {
     }
 }
 
-/// What is kept for a reader.
+/// The state of a reader.
 pub struct Shared {
-    /// While an item is printed that is not the last of its pack.
+    /// Set while an item is printed that is not the last of its pack.
     pub ahead: Option<Ahead>,
-    /// While a line is printed that was chosen here.
+    /// Whether the line being printed was selected by this module.
     pub(super) is_chosen: bool,
-    /// Whether the line that was printed last is not that of the record at hand: [`Printed::Earlier`].
+    /// Whether the last line was not that of the current record: [`Printed::Earlier`].
     pub is_earlier: bool,
-    /// For each CPU that there may be; none if this is not kept.
+    /// The state for each possible CPU; empty if the state is not kept between calls.
     pub(in crate::ktrace) sources: KVVec<Source>,
-    /// How many of them have a pack that is open.
+    /// Number of CPUs with an open pack.
     pub(super) nr_open: usize,
-    /// What the iterator's `idx` is when it comes again for the rest of what is open.
+    /// The iterator's `idx` when it resumes with the open packs.
     pub(super) resume: c_long,
-    /// The line of another CPU that was printed last, in case that it is given up.
+    /// The last line of another CPU, in case its text is discarded.
     pub(super) last: KVVec<u8>,
 }
 
-/// What is known of a CPU.
+/// A reader's state for a CPU.
 pub(in crate::ktrace) struct Source {
     pub(in crate::ktrace) place: Place,
-    /// The pack that a file is in the middle of, and a copy of its words.
+    /// The pack that a file has printed in part, and a copy of its words.
     pub(super) open: Option<Cursor>,
     pub(super) words: [u64; MAX_WORDS],
 }
@@ -211,7 +214,7 @@ impl Source {
 }
 
 impl Shared {
-    /// For a reader that it is not kept for.
+    /// Creates a state that is not kept between calls.
     pub const fn passing() -> Self {
         Self {
             ahead: None,
@@ -224,11 +227,11 @@ impl Shared {
         }
     }
 
-    /// For a reader that it is kept for until it is done. May sleep.
+    /// Creates a state that is kept until the reader is closed. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`.
+    /// `ENOMEM` if memory is short.
     pub fn kept() -> Result<Self> {
         let nr = kernel::cpu::nr_cpu_ids() as usize;
         let mut sources = KVVec::with_capacity(nr, GFP_KERNEL)?;
@@ -241,24 +244,24 @@ impl Shared {
         })
     }
 
-    /// Whether a line is being printed that was chosen here.
+    /// Returns whether the line being printed was selected by this module.
     pub fn is_chosen(&self) -> bool {
         self.is_chosen
     }
 }
 
-/// A pack that is read, and its next item. Whoever reads has its words.
+/// A position in a pack, and its next item. The caller has the words.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor {
     pub(super) pid: c_int,
     reader: Reader,
     pub(super) next: Option<Said>,
-    /// Records of its CPU that were lost before it, which is to be said yet.
+    /// Number of records of this CPU that were lost before the pack and are not reported yet.
     pub(super) lost: c_ulong,
 }
 
 impl Cursor {
-    /// At an item of that number.
+    /// Creates a cursor at the item with number `first`.
     pub(super) fn new(
         pack: &Pack,
         words: &(impl Words + ?Sized),
@@ -282,7 +285,7 @@ impl Cursor {
         self.next = self.reader.next(words);
     }
 
-    /// What comes after the next item.
+    /// Returns the item after the next one.
     pub(super) fn ahead(&self, words: &(impl Words + ?Sized)) -> Option<Ahead> {
         let mut reader = self.reader;
         let next = reader.next(words)?;
@@ -290,11 +293,11 @@ impl Cursor {
     }
 }
 
-/// A record that was made of an item.
+/// A record that was made from an item.
 #[repr(C, align(8))]
 pub(super) struct Made([u8; 128]);
 
-/// What stands before the words of a pack, and where these are.
+/// The header of a pack, and the location of its words.
 pub(super) struct Pack {
     words: *const u64,
     nr: usize,
@@ -307,14 +310,17 @@ pub(super) struct Pack {
 }
 
 impl Pack {
+    /// Reads the header of a pack. `None` if the record is too short.
+    ///
     /// # Safety
     ///
-    /// `record` must be that of a pack, of `len` bytes.
+    /// `record` must point to a pack of `len` bytes.
     unsafe fn new(record: *const u8, len: usize, ts: u64) -> Option<Self> {
         if len < FIRST_WORD {
             return None;
         }
-        // SAFETY: By the precondition.
+        // SAFETY: `record` has `len` bytes, as the caller guarantees, which is enough for both
+        // headers.
         let (header, head) = unsafe {
             (
                 record.cast::<abi::trace_entry>().read_unaligned(),
@@ -342,21 +348,21 @@ impl Pack {
         Reader::new(text(), self.ts, self.mult, context)
     }
 
-    /// How many of its items were taken out, or shown, already.
+    /// Returns the number of items that were already consumed or shown.
     pub(super) fn taken(&self) -> usize {
         self.taken
     }
 
-    /// Whether two records of the same CPU are one pack.
+    /// Returns whether two records of the same CPU are the same pack.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.serial == other.serial && self.ts == other.ts
     }
 
-    /// Its words where they are.
+    /// Returns the words, which are not copied.
     ///
     /// # Safety
     ///
-    /// The record must be there as long as this is used.
+    /// The record must exist as long as the result is used.
     pub(super) unsafe fn in_place(&self) -> InPlace {
         InPlace {
             start: self.words,
@@ -365,12 +371,12 @@ impl Pack {
     }
 }
 
-/// Words of a record.
+/// The words of a record.
 ///
 /// # Invariants
 ///
-/// There are `nr` words at `start`, aligned or not, to which may be added while they are read: each is there
-/// or not.
+/// `nr` words at `start`, aligned or not, are readable. Words may be added concurrently; each one
+/// is either 0 or complete.
 pub(super) struct InPlace {
     start: *const u64,
     nr: usize,
@@ -382,7 +388,8 @@ impl Words for InPlace {
             return 0;
         }
         let word = self.start.wrapping_add(index);
-        // SAFETY: By the invariant. Only those of a copy that the kernel has made are not aligned.
+        // SAFETY: `index` is less than `nr`, so the word is readable, by the type invariant. Only
+        // the words of a copy that the kernel has made are not aligned.
         unsafe {
             match word.is_aligned() {
                 true => word.read_volatile(),
@@ -403,7 +410,7 @@ fn return_of(said: &Said, call: &Call) -> GraphReturn {
     GraphReturn {
         call: entry_of(call),
         overrun: 0,
-        // A call whose value was asked for is not packed.
+        // Calls with a recorded return value are not packed.
         value: None,
         calltime_ns: said.time.wrapping_sub(call.ns),
         rettime_ns: said.time,
@@ -411,17 +418,17 @@ fn return_of(said: &Said, call: &Call) -> GraphReturn {
 }
 
 impl Made {
-    /// Where the record is.
+    /// Returns a pointer to the record.
     pub(super) fn as_mut_ptr(&mut self) -> *mut abi::trace_entry {
         self.0.as_mut_ptr().cast()
     }
 
-    /// The record, and how long it is.
+    /// Makes the record of an item. Returns it with its length in bytes.
     pub(super) fn new(pid: c_int, said: &Said) -> (Self, usize) {
         let mut made = Self([0; 128]);
         let place = made.0.as_mut_ptr();
         let header: *mut abi::trace_entry = place.cast();
-        // SAFETY: Larger than any of these records, and aligned to eight bytes.
+        // SAFETY: `made` is larger than any of these records, and aligned to eight bytes.
         unsafe {
             let (kind, len) = match said.item {
                 Item::Function { ip, parent_ip } => {
@@ -430,7 +437,7 @@ impl Made {
                     addr_of_mut!((*entry).parent_ip).write_unaligned(parent_ip as c_ulong);
                     (abi::trace_type_TRACE_FN, size_of::<abi::ftrace_entry>())
                 }
-                // The exit of a leaf is printed with it: `print_item()`.
+                // The exit of a leaf is printed with it: see `print_item()`.
                 Item::Begin(call) | Item::Leaf(call) => {
                     let late_ns = Some(call.ns);
                     records::fill_graph_entry(place, entry_of(&call), &[], late_ns);
@@ -453,26 +460,27 @@ impl Made {
     }
 }
 
-/// Takes the text of an iterator back to what it was, and forgets that it did not fit.
+/// Truncates the text of an iterator to `len` bytes, and clears its overflow flag.
 ///
 /// # Safety
 ///
-/// `iter` must be valid, and `len` no more than there is text.
+/// `iter` must be valid, and its text must have at least `len` bytes.
 pub(super) unsafe fn take_back(iter: *mut abi::trace_iterator, len: usize) {
-    // SAFETY: By the precondition.
+    // SAFETY: `iter` is valid, as the caller guarantees.
     unsafe {
         addr_of_mut!((*iter).seq.seq.len).write(len);
         addr_of_mut!((*iter).seq.full).write(0);
     }
 }
 
-/// The text of an iterator.
+/// Returns the text of an iterator.
 ///
 /// # Safety
 ///
-/// `iter` must be valid, and nothing be added to its text as long as this is used.
+/// `iter` must be valid, and its text must not change while the result is used.
 pub(super) unsafe fn text_of<'a>(iter: *mut abi::trace_iterator) -> &'a [u8] {
-    // SAFETY: By the precondition. What has been printed to has a buffer, with so much text in it.
+    // SAFETY: `iter` is valid, as the caller guarantees. If its buffer is not null, there are `len`
+    // bytes of text in it, and no more than `size`.
     unsafe {
         let seq = addr_of!((*iter).seq.seq);
         match (*seq).buffer.is_null() {
@@ -484,22 +492,23 @@ pub(super) unsafe fn text_of<'a>(iter: *mut abi::trace_iterator) -> &'a [u8] {
     }
 }
 
-/// Takes the last line back, which says once more how many records were lost.
+/// Removes the last line of text, which reports lost records a second time.
 ///
 /// # Safety
 ///
 /// `iter` must be valid.
 pub(super) unsafe fn take_last_line_back(iter: *mut abi::trace_iterator) {
-    // SAFETY: By the precondition.
+    // SAFETY: `iter` is valid, as the caller guarantees, and its text is only changed below.
     let text = unsafe { text_of(iter) };
     let without_end = text.split_last().map_or(&[][..], |(_, rest)| rest);
     let end = without_end.iter().rposition(|byte| *byte == b'\n');
     let len = end.map_or(0, |end| end.wrapping_add(1));
-    // SAFETY: By the precondition.
+    // SAFETY: `iter` is valid, as the caller guarantees, and its text has at least `len`
+    // bytes.
     unsafe { take_back(iter, len) };
 }
 
-/// What an iterator is at.
+/// The current record of an iterator.
 #[derive(Clone, Copy)]
 pub(in crate::ktrace) struct At {
     pub(super) entry: *mut abi::trace_entry,
@@ -510,11 +519,13 @@ pub(in crate::ktrace) struct At {
 }
 
 impl At {
+    /// Reads the current record of an iterator.
+    ///
     /// # Safety
     ///
     /// `iter` must be valid.
     pub(in crate::ktrace) unsafe fn new(iter: *mut abi::trace_iterator) -> Self {
-        // SAFETY: By the precondition.
+        // SAFETY: `iter` is valid, as the caller guarantees.
         unsafe {
             Self {
                 entry: (*iter).ent,
@@ -526,11 +537,13 @@ impl At {
         }
     }
 
+    /// Makes this the current record of an iterator.
+    ///
     /// # Safety
     ///
-    /// As above, and the record must be there until the iterator leaves it.
+    /// `iter` must be valid, and the record must exist until the iterator leaves it.
     pub(super) unsafe fn put(&self, iter: *mut abi::trace_iterator) {
-        // SAFETY: By the precondition.
+        // SAFETY: `iter` is valid, as the caller guarantees.
         unsafe {
             (*iter).ent = self.entry;
             (*iter).ent_size = self.size;
@@ -540,32 +553,32 @@ impl At {
         }
     }
 
-    /// Whether it has so many bytes.
+    /// Returns whether the record has at least `size` bytes.
     pub(super) fn is_long(&self, size: usize) -> bool {
         usize::try_from(self.size).is_ok_and(|len| len >= size)
     }
 
-    /// Whether it is a pack.
+    /// Returns whether the record is a pack.
     ///
     /// # Safety
     ///
-    /// The record must be there.
+    /// The record must exist.
     pub(in crate::ktrace) unsafe fn is_pack(&self, kind: u32) -> bool {
-        // SAFETY: By the precondition.
+        // SAFETY: The record exists, as the caller guarantees.
         u32::from(unsafe { (*self.entry).type_ }) == kind
     }
 
-    /// The pack that it is.
+    /// Reads the header of this pack. `None` if the record is too short.
     ///
     /// # Safety
     ///
-    /// The record must be there, and a pack.
+    /// The record must exist, and be a pack.
     pub(super) unsafe fn pack(&self) -> Option<Pack> {
-        // SAFETY: By the precondition.
+        // SAFETY: The record is a pack of that size, as the caller guarantees.
         unsafe { Pack::new(self.entry.cast(), self.size.max(0) as usize, self.ts) }
     }
 
-    /// Where the head of the pack is that it is.
+    /// Returns a pointer to the header of this pack.
     pub(super) fn head(&self) -> *mut Head {
         self.entry
             .cast::<u8>()
@@ -574,19 +587,21 @@ impl At {
     }
 }
 
-/// Prints a record, in the way of its kind. `None` if there was no room: nothing is printed then.
+/// Prints a record in the format of its type. Returns `None` and leaves the text unchanged if there
+/// was no room.
 ///
 /// # Safety
 ///
-/// `iter` must be what the kernel passed to a tracer's `print_line`, `at` a record that is there, and
-/// `shared` to what is kept for the iterator, or for this line, with no reference to it.
+/// `iter` must be the iterator that the kernel passed to a tracer's `print_line`, and the record
+/// `at` must exist. `shared` must point to the state for this iterator, or for this line, with no
+/// reference to it.
 pub(super) unsafe fn print_record(
     iter: *mut abi::trace_iterator,
     at: &At,
     shared: *mut Shared,
 ) -> Option<Printed> {
-    // SAFETY: By the precondition. What is shared is looked at while nobody else does: the line that is
-    // printed does so in between.
+    // SAFETY: `iter`, `at` and `shared` are valid, as the caller guarantees. `*shared` is only
+    // accessed before and after the call that prints the line, which accesses it too.
     unsafe {
         let before = text_of(iter).len();
         at.put(iter);
@@ -611,12 +626,13 @@ pub(super) unsafe fn print_record(
     }
 }
 
-/// Prints an item of a task, on a CPU, before which so many records were lost: what becomes of its
-/// record, and whether the one after it was printed with it. `None` if there was no room.
+/// Prints an item of task `pid` on CPU `cpu`, before which `lost` records were lost. Returns what
+/// happens to its record, and whether the next item was printed with it. `None` if there was no
+/// room.
 ///
 /// # Safety
 ///
-/// As for [`print_record`].
+/// Those of [`print_record`].
 pub(super) unsafe fn print_item(
     iter: *mut abi::trace_iterator,
     (pid, cpu, lost): (c_int, c_int, c_ulong),
@@ -636,7 +652,8 @@ pub(super) unsafe fn print_item(
         lost,
         cpu,
     };
-    // SAFETY: By the precondition; the record is there until it is printed.
+    // SAFETY: The caller guarantees what [`print_record`] requires; `made` exists until it is
+    // printed.
     unsafe {
         (*shared).ahead = ahead;
         let printed = print_record(iter, &at, shared);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Packs in a `trace` file.
+//! Shows packs in a `trace` file.
 //!
-//! The kernel walks such a file record by record (`s_next()`), and has gone past a record when that is
-//! printed. A pack is copied then and stays open. As long as one is, the next line is the earliest of all
-//! open packs, and of the records of the other CPUs, which are taken from the kernel's own iterators. The
-//! kernel comes again without going on if the iterator's `idx` has been raised by one already: so one call
-//! prints as many lines as fit.
+//! The kernel walks such a file record by record (`s_next()`), and has advanced past a record when
+//! it prints that record. A pack is copied then and stays open. As long as a pack is open, the next
+//! line is the earliest one of all open packs and of the records of the other CPUs, which are taken
+//! from the kernel's own iterators. The kernel calls again for the same record if the iterator's
+//! `idx` is already one ahead. So one call prints as many lines as fit.
 
 use core::ptr::addr_of_mut;
 
@@ -36,24 +36,25 @@ use crate::ktrace::{
     seq::Seq, //
 };
 
-/// How many bytes of text are enough for one call. With the line that goes beyond, it is less than a page:
-/// a file that is read from the middle (`traverse()`) begins with no more room, and would have the
-/// kernel's text twice if it had to find more.
+/// Number of bytes of text after which a call ends. Together with the last line this is less than a
+/// page: a file that is read from the middle (`traverse()`) starts with a buffer of one page, and
+/// the kernel's text would appear twice if it had to allocate a larger one.
 const ENOUGH: usize = 2048;
 
-/// How many bytes a record may have, not to be printed in a call of its own, where it has all the room that there is: the text
-/// of some, such as the bytes of a raw marker, is several times as long.
+/// Maximum size in bytes of a record that is printed after other lines. A larger record is printed
+/// in a call of its own, where all room is free: the text of some records, such as the bytes of a
+/// raw marker, is several times as long.
 const SMALL: usize = 256;
 
 impl Shared {
-    /// Whether the iterator comes again for the rest of what is open. If it was taken back to the
-    /// beginning instead, nothing is open any more.
+    /// Returns whether the iterator resumes with the open packs. If it was reset to the beginning
+    /// instead, closes them.
     ///
     /// # Safety
     ///
-    /// `iter` must be valid, and that of a file.
+    /// `iter` must be valid, and belong to a `trace` file.
     pub unsafe fn resumes(&mut self, iter: *mut abi::trace_iterator) -> bool {
-        // SAFETY: By the precondition.
+        // SAFETY: `iter` is valid, as the caller guarantees.
         if self.nr_open != 0 && self.resume == unsafe { (*iter).idx } {
             return true;
         }
@@ -70,14 +71,14 @@ impl Shared {
         }
     }
 
-    /// Copies the words of a pack.
+    /// Copies the words of a pack, which is open from then on.
     ///
     /// # Safety
     ///
-    /// Its record must be there.
+    /// The record of the pack must exist.
     unsafe fn open(&mut self, cpu: usize, pack: &Pack, lost: c_ulong) {
         if let Some(source) = self.sources.get_mut(cpu) {
-            // SAFETY: By the precondition.
+            // SAFETY: The record exists, as the caller guarantees, and the words are copied here.
             let words = unsafe { pack.in_place() };
             for (n, word) in source.words.iter_mut().enumerate() {
                 *word = words.word(n);
@@ -91,13 +92,13 @@ impl Shared {
         }
     }
 
-    /// The CPU whose open pack has the earliest item, and when that was.
+    /// Returns the time and the CPU of the earliest item of all open packs.
     fn earliest(&self) -> Option<(u64, usize)> {
         let time = |(cpu, source): (usize, &Source)| Some((source.open.as_ref()?.next?.time, cpu));
         self.sources.iter().enumerate().filter_map(time).min()
     }
 
-    /// Goes past items of an open pack.
+    /// Advances the open pack of a CPU by `nr` items.
     fn advance(&mut self, cpu: usize, nr: usize) {
         let Some(source) = self.sources.get_mut(cpu) else {
             return;
@@ -116,22 +117,22 @@ impl Shared {
     }
 }
 
-/// How the file walks the buffer of a CPU; null if it does not.
+/// Returns the buffer iterator of the file for a CPU; null if there is none.
 ///
 /// # Safety
 ///
-/// `iter` must be that of a file, and `cpu` one that there may be.
+/// `iter` must be valid and belong to a `trace` file, and `cpu` must be a possible CPU.
 unsafe fn walk_of(iter: *mut abi::trace_iterator, cpu: usize) -> *mut abi::ring_buffer_iter {
-    // SAFETY: By the precondition: there is a place for each.
+    // SAFETY: `buffer_iter` of a file has an element for each possible CPU.
     unsafe { *(*iter).buffer_iter.add(cpu) }
 }
 
-/// The earliest record of the CPUs that have no open pack: when that was, where, and of how many bytes. What comes on
-/// the others is behind their packs.
+/// Returns the time, the CPU and the size in bytes of the earliest record of the CPUs that have no
+/// open pack. The records of the other CPUs follow their open packs.
 ///
 /// # Safety
 ///
-/// `iter` must be that of a file.
+/// `iter` must be valid and belong to a `trace` file.
 unsafe fn earliest_record(
     iter: *mut abi::trace_iterator,
     shared: &Shared,
@@ -141,7 +142,8 @@ unsafe fn earliest_record(
             return None;
         }
         let mut ts = 0;
-        // SAFETY: By the precondition; the file holds its iterators.
+        // SAFETY: `iter` belongs to a `trace` file, as the caller guarantees, and `sources` has
+        // only possible CPUs. The file owns its buffer iterators.
         unsafe {
             let walk = walk_of(iter, cpu);
             if walk.is_null() {
@@ -155,21 +157,23 @@ unsafe fn earliest_record(
     shared.sources.iter().enumerate().filter_map(time).min()
 }
 
-/// Goes past the next record of a CPU, which stays until it is looked for the next one.
+/// Returns the next record of a CPU and advances past it. The record exists until the buffer
+/// iterator is used again.
 ///
 /// # Safety
 ///
-/// As for [`walk_of`].
+/// `iter` must be valid and belong to a `trace` file, and `cpu` must be a possible CPU.
 unsafe fn next_record(iter: *mut abi::trace_iterator, cpu: usize) -> Option<At> {
     let mut ts = 0;
-    // SAFETY: By the precondition.
+    // SAFETY: `iter` and `cpu` are as `walk_of()` requires, as the caller guarantees. The file owns
+    // its buffer iterators.
     unsafe {
         let walk = walk_of(iter, cpu);
         let event = ring_buffer_iter_peek(walk, &mut ts);
         if event.is_null() {
             return None;
         }
-        // As the kernel has it: nobody knows how many.
+        // The number is not known. The kernel uses the same value.
         let lost = match ring_buffer_iter_dropped(walk) {
             true => c_ulong::MAX,
             false => 0,
@@ -186,16 +190,16 @@ unsafe fn next_record(iter: *mut abi::trace_iterator, cpu: usize) -> Option<At> 
     }
 }
 
-/// Prints lines, the first of them of the pack that the iterator is at, unless it
+/// Prints lines. The first one is of the current pack, unless the iterator
 /// [resumes](Shared::resumes).
 ///
 /// # Safety
 ///
-/// `iter` must be what the kernel passed to a tracer's `print_line`, that of a file. `shared` must be to
-/// what is kept for it, with no reference to it.
+/// `iter` must be the iterator of a `trace` file that the kernel passed to a tracer's `print_line`.
+/// `shared` must point to the state for this iterator, with no reference to it.
 pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u32) -> Printed {
-    // SAFETY: By the precondition, here and below; no reference to what is shared is left when a line
-    // is printed.
+    // SAFETY: `iter` and `shared` are valid, as the caller guarantees. No reference to `*shared`
+    // exists while a line is printed.
     unsafe {
         let begin = At::new(iter);
         let idx = (*iter).idx;
@@ -203,11 +207,11 @@ pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u
             let Some(pack) = begin.pack() else {
                 return Printed::Done;
             };
-            // It was said already how many records were lost.
+            // Lost records were already reported.
             (*shared).open(begin.cpu.max(0) as usize, &pack, 0);
         }
         let printed = print_lines(iter, shared, kind);
-        // What the iterator is at is there as long as the file, and not looked at again.
+        // The current record exists as long as the file, and is not accessed again.
         At { lost: 0, ..begin }.put(iter);
         let is_open = (*shared).nr_open != 0;
         (*iter).idx = idx.wrapping_add(c_long::from(is_open));
@@ -216,12 +220,15 @@ pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u
     }
 }
 
+/// Prints lines until there is enough text or no pack is open.
+///
 /// # Safety
 ///
-/// As for [`print`].
+/// Those of [`print`].
 unsafe fn print_lines(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u32) -> Printed {
     let mut is_first = true;
-    // SAFETY: By the precondition; as there.
+    // SAFETY: The caller guarantees what [`print`] requires. No reference to `*shared` exists while
+    // a line is printed.
     unsafe {
         let mut record = earliest_record(iter, &*shared);
         while let Some((time, cpu)) = (*shared).earliest() {
@@ -244,7 +251,7 @@ unsafe fn print_lines(iter: *mut abi::trace_iterator, shared: *mut Shared, kind:
                             record = earliest_record(iter, &*shared);
                         }
                     }
-                    // The kernel says that it is too big.
+                    // The kernel reports that it is too big.
                     None if is_first => {
                         (*shared).advance(cpu, 1);
                         return Printed::Partial;
@@ -257,17 +264,19 @@ unsafe fn print_lines(iter: *mut abi::trace_iterator, shared: *mut Shared, kind:
     Printed::Done
 }
 
-/// Prints the next item of a pack that is open; whether it still is. `None` if there was no room.
+/// Prints the next item of an open pack. Returns whether the pack is still open, or `None` if there
+/// was no room.
 ///
 /// # Safety
 ///
-/// As for [`print`].
+/// Those of [`print`].
 unsafe fn print_open(
     iter: *mut abi::trace_iterator,
     shared: *mut Shared,
     cpu: usize,
 ) -> Option<bool> {
-    // SAFETY: By the precondition; as there.
+    // SAFETY: The caller guarantees what [`print`] requires. No reference to `*shared` exists while
+    // a line is printed.
     unsafe {
         let next = |shared: &Shared| {
             let source = shared.sources.get(cpu)?;
@@ -283,20 +292,21 @@ unsafe fn print_open(
     }
 }
 
-/// Prints a record of another CPU, or has it open if it is a pack.
+/// Prints a record of another CPU, or opens it if it is a pack.
 ///
 /// # Safety
 ///
-/// As for [`print`]; the record is there.
+/// Those of [`print`]; the record `at` must exist.
 unsafe fn print_other(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u32, at: &At) {
-    // SAFETY: By the precondition; as there.
+    // SAFETY: The caller guarantees what [`print`] requires, and that the record exists. No
+    // reference to `*shared` exists while a line is printed.
     unsafe {
         if at.is_pack(kind) {
             if let Some(pack) = at.pack() {
                 (*shared).open(at.cpu.max(0) as usize, &pack, at.lost);
             }
         } else if print_record(iter, at, shared).is_none() {
-            // As the kernel says it.
+            // The kernel prints the same text.
             Seq::from_raw(addr_of_mut!((*iter).seq)).text("[LINE TOO BIG]\n");
         }
     }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Many calls in one record of the ring buffer: packs of words.
+//! Packs: ring-buffer records that hold several calls each, as 64-bit words.
 //!
-//! * [`word`] says what a word is, and needs no kernel.
-//! * `draft` says which words an item becomes.
-//! * [`pack`] writes packs, and says how a record can grow after it was committed.
-//! * [`packer`] has the packs of a trace array, one on each CPU.
-//! * [`suspend`] sees to it that there are none while the system is suspended.
-//! * [`selftest`] finds out whether the kernel does what packs rely on.
-//! * [`expand`] shows them as if each item had a record of its own, [`mod@file`] to readers that leave what they
-//!   read where it is, [`pipe`] to those that take it out.
-//! * `print` shows them where another tracer is current.
+//! * [`word`] defines the words; it does not depend on the kernel.
+//! * `draft` selects the words for an item.
+//! * [`pack`] writes packs and explains how a record can grow after it was committed.
+//! * [`packer`] holds the per-CPU packs of a trace array.
+//! * [`suspend`] prevents packs while the system is suspended.
+//! * [`selftest`] checks that the kernel's ring buffer works as packs require.
+//! * [`expand`] shows a pack as if each item had its own record: [`mod@file`] for readers that do
+//!   not consume what they read, [`pipe`] for readers that do.
+//! * `print` shows packs while another tracer is current.
 
 pub(super) mod counter;
 mod draft;

@@ -1,61 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Writes packs.
+//! Writes packs: ring-buffer records that hold several items (calls) each.
 //!
 //! # How a record can grow
 //!
-//! Of what it takes to write a record, nearly all is for its place: the ring buffer has to find
-//! one that no interrupt, no reader and no other CPU takes for its own. So a pack is written once,
-//! as a record with room for a number of words, all zero, and committed at once like any other. While
-//! it is the last record of its CPU, what happens next is put into it.
+//! Nearly all of the cost of a record is its place: the ring buffer has to find one that no
+//! interrupt, no reader and no other CPU uses. So a pack is written once, as a record with room for
+//! a number of words, all zero, and committed immediately like any other record. While it is the
+//! last record of its CPU, the next items are stored in it.
 //!
-//! It is the last as long as the tail of the ring buffer is where the pack ends, and the last time
-//! stamp is its own; a buffer that was emptied and filled again meanwhile has another one, given a
-//! clock that moves ([`Pace`]). Whoever else writes a record moves both, whether it is this module, an event, or
-//! `trace_marker`; nobody has to be told of, or waited for, and whatever stands behind a pack happened
-//! after all that the pack says. Nothing is kept outside of the ring buffer: there is nothing to
-//! be written out when tracing stops, when a reader comes, when a CPU goes away or when the
-//! kernel dies.
+//! A pack is the last record as long as the tail of the ring buffer is at its end and the last time
+//! stamp is its own. If the buffer is emptied and filled again in between, the time stamp differs,
+//! provided that the clock advances ([`Pace`]). Each other writer of a record (this module, a trace
+//! event, `trace_marker`) moves the tail and changes the time stamp, so no notification and no lock
+//! is needed, and each record behind a pack is later than all items of the pack. Nothing is stored
+//! outside the ring buffer, so nothing has to be written out when tracing stops, a reader arrives,
+//! a CPU goes offline or the kernel crashes.
 //!
-//! # What keeps the page
+//! # What keeps the page in place
 //!
-//! Between the look at the tail and the write, an interrupt may fill the buffer, or a reader
-//! take the page away. The ring buffer has to prevent both for its own writers, by `committing`:
-//! while it is not zero, the page that is committed last stays so; a writer that comes round to it
-//! drops its record, and a reader copies from it, but does not take it. Here it is raised in the
-//! same manner, and lowered again. Had an interrupt written meanwhile, its record would not be
-//! committed, since it found the counter raised; `commits` tells, and what it left is committed here, as
-//! the ring buffer's own writers do it when they end, whether anything is recorded any more or not: the
-//! interrupt may have turned that off.
+//! Between the check of the tail and the write, an interrupt may fill the buffer, or a reader may
+//! take the page. The ring buffer prevents both for its own writers with `committing`: while it is
+//! not zero, the commit page does not change; a writer that wraps around to it drops its record,
+//! and a reader copies from it, but does not take it. This module raises and lowers `committing` in
+//! the same way. If an interrupt writes a record in between, it finds `committing` raised and does
+//! not commit the record; `commits` shows this. This module then commits that record, as the ring
+//! buffer's own writers do when they end, even if recording is disabled now: the interrupt may have
+//! disabled it.
 //!
-//! As with the ring buffer's own writers, all of it happens with preemption off and after a look
-//! at `record_disabled`: who turns that on and waits for RCU finds nobody inside.
+//! As in the ring buffer's own writers, all of this happens with preemption off and after a check
+//! of `record_disabled`: once recording is disabled and an RCU grace period has passed, no writer
+//! is active.
 //!
 //! # Readers
 //!
-//! A reader that has come to the page where a pack stands may have read it, and would not see what is
-//! added. `reader_page` tells; nothing is added then, and nothing is packed while the reader keeps
-//! up. A reader may also come at the very moment: the word is written first, then it is looked whether
-//! the page is in the ring still, with a barrier in between. The reader takes it out with a `cmpxchg()`
-//! (`rb_head_page_replace()`), which is a barrier as well, and reads after that; `reader_page` it sets
-//! in between, and nothing orders that before what it reads. If the page was out by then, nobody can
-//! tell whether the word was seen; the item is written again, into a pack that says so
-//! ([`Head::repeats`]), and whoever reads leaves it out if it was there.
+//! A reader that has reached the page of a pack may have read the pack, and would not see new
+//! items. `reader_page` shows this; then no item is added, and no pack is begun while the reader
+//! keeps up with the writer. A reader may also arrive during the write. So the word is written
+//! first, then comes a barrier, and then a check whether the page is still in the ring. The reader
+//! takes the page out with a `cmpxchg()` (`rb_head_page_replace()`), which is a barrier as well,
+//! and reads after that. In between it sets `reader_page`, but that store is not ordered before its
+//! reads. If the page is no longer in the ring, the reader may or may not have seen the word. The
+//! item is written again, into a pack that is marked accordingly ([`Head::repeats`]), and a reader
+//! skips it if the previous pack has it.
 //!
-//! The page is in the ring if the one before it leads to it, less the bits by which the ring knows its
-//! first page. That one is there as long as preemption is off: pages are given back by the CPU that
-//! writes to them (`update_pages_handler()`), or while it does not. What led to a page before it
-//! became the reader's may be long gone, though; hence the first look.
+//! The page is in the ring if the page before it points to it, apart from the low bits that mark
+//! the head page. The page before it is allocated as long as preemption is off: pages are freed by
+//! the CPU that writes to them (`update_pages_handler()`), or while it does not write. For a page
+//! that has become the reader page, the page that pointed to it may have been freed long ago;
+//! therefore `reader_page` is checked first.
 //!
 //! # Interrupts
 //!
-//! Who interrupts another writer finds `committing` raised, and packs nothing: that writer may have taken its
-//! time already, but no place yet. It notices a record that comes in between, and takes another time; a word it would
-//! not, and then stand behind what is later.
+//! An interrupt handler that has interrupted a writer finds `committing` raised, and packs nothing.
+//! The interrupted writer may have read its time, but not reserved its place. It notices a record
+//! that is written in between, and reads the time again. It would not notice a word in a pack, and
+//! its record would follow an item that is later.
 //!
-//! Each CPU has a `Local`, which one context uses at a time: whoever comes upon it while it is in
-//! use, NMIs included, writes a record of the usual kind, behind the pack. What the interrupted
-//! context then adds to the pack happened before.
+//! Each CPU has a `Local`, which one context uses at a time. A context that finds it in use, NMIs
+//! included, writes a normal record, behind the pack. An item that the interrupted context then
+//! adds to the pack is earlier than that record.
 
 use core::{
     mem::{
@@ -108,37 +112,37 @@ use crate::ktrace::{
     trace_array::TraceArray, //
 };
 
-// Some structs behind these pointers have no members in some configurations.
+// In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
     fn ktrace_raw_context(flags: *mut u64) -> u64;
     fn ktrace_context() -> c_uint;
 }
 
-/// What stands at the beginning of a pack, behind the header of every record.
+/// The header of a pack, after the common header of records.
 #[repr(C)]
 pub struct Head {
-    /// How many bytes from the beginning of the record the first word lies.
+    /// Offset in bytes from the beginning of the record to the first word.
     pub start: u8,
-    /// How many items the pack before this one, of the same CPU, has if it has the first of this one
-    /// already; 0 if it cannot have.
+    /// Number of items that the previous pack of the same CPU has if it contains the first item of
+    /// this pack too; 0 if it cannot contain it.
     pub repeats: u8,
-    /// How many of its items were taken out by a reader that left the others there.
+    /// Number of items that a reader has consumed, while it left the others in the buffer.
     pub taken: u8,
     /// [`Text::site_shift`].
     pub site_shift: u8,
-    /// Counts the packs of a CPU.
+    /// Serial number of the pack on its CPU.
     pub serial: u32,
-    /// How many ns a unit of its times is, times 2^22.
+    /// Length of a counter tick in ns, times 2^22.
     pub mult: u32,
-    /// Bits 16 to 47 of [`Text::base`]; those above are 1, those below 0.
+    /// Bits 16 to 47 of [`Text::base`]; the bits above are 1, those below 0.
     pub text: u32,
-    /// Where the words lie, and the bytes they take, used or not, as a trace event tells it of a
-    /// dynamic array: for clients that know nothing of packs.
+    /// Offset of the words, and their size in bytes, used or not, in the format that trace events
+    /// use for a dynamic array: for clients that do not know packs.
     pub words: u32,
 }
 
-/// The text of this kernel.
+/// Returns the address parameters of this kernel.
 #[inline(always)]
 pub(super) fn text() -> Text {
     Text {
@@ -147,54 +151,56 @@ pub(super) fn text() -> Text {
     }
 }
 
-/// Where the first word may lie at the earliest.
+/// Smallest offset of the first word in a record.
 pub const FIRST_WORD: usize = size_of::<abi::trace_entry>() + size_of::<Head>();
 
-/// What became of an item.
+/// The result of writing an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// It is in a pack.
+    /// The item is in a pack.
     Packed,
-    /// A record of the usual kind has to be written.
+    /// The caller has to write a normal record.
     Other,
-    /// It is lost: the buffer had no room for it, or was not recording.
+    /// The item is lost: the buffer had no room for it, or was not recording.
     NotWritten,
 }
 
-/// Words of a pack at first, and at least.
+/// Number of words of the first pack, and minimum of all packs.
 const MIN_WORDS: usize = 8;
 
-/// What it takes to begin a pack, and more, if nothing comes in between.
+/// Upper limit, in ns, of the time to begin a pack without an interruption.
 const LONG_NS: u64 = 2000;
 
-/// How long a pack may last where the trace clock is one that is set right all the while, in counts: 6 ms at 3 GHz,
-/// in which 50 ppm come to 0.3 us; 0.7 s at 25 MHz, and 34 us. And how late a function may be that takes the shortest
-/// way, which half a word has room for.
+/// Maximum age of a pack in counter ticks if the trace clock is continuously adjusted (NTP). 6 ms
+/// at 3 GHz: an adjustment of 50 ppm then causes an error of 0.3 us. 0.7 s at 25 MHz: 34 us. Also
+/// the largest delta of a function on the fast path, since half a word holds no larger one.
 const SPAN: u64 = (1 << DELTA_BITS) - 1;
 
-/// The latter where the trace clock is set right all the while: as many functions as a pack has room for
-/// take less than [`SPAN`], so that the shortest way need not look how long the pack has lasted.
+/// Largest delta of a function on the fast path if the trace clock is continuously adjusted. A full
+/// pack of such functions spans less than [`SPAN`], so the fast path need not check the age of the
+/// pack.
 const SHORT_SPAN: u64 = SPAN / (2 * MAX_WORDS as u64);
 
-/// By which a pointer from one page of a ring buffer to the next says what that is (`RB_FLAG_MASK`).
+/// Flags in a pointer from one page of a ring buffer to the next (`RB_FLAG_MASK`).
 const RING_FLAGS: usize = 3;
 
-/// The part of a page's `write` that is an index (`RB_WRITE_MASK`); the rest counts how often the
-/// page was taken into use.
+/// The bits of a page's `write` that are an index (`RB_WRITE_MASK`); the other bits count how often
+/// the page was put into use.
 const WRITE_INDEX: usize = 0xf_ffff;
 
-/// Addresses that are found again without a search. A power of two.
+/// Size of the table of known addresses. A power of two.
 pub(super) const KNOWN: usize = 64;
 
-/// What stands in a word of the pack. `struct ktrace_known` in `compact.h`.
+/// An entry for addresses that a word of the pack holds. `struct ktrace_known` in `compact.h`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Known {
-    /// A function, or an address.
+    /// The function, or the address in an address word.
     pub(super) address: usize,
-    /// Where the function returns to, or [`super::draft::NO_SITE`], and which pack it is about: xor its [`Local::salt`].
+    /// The return address of the function, or [`super::draft::NO_SITE`], XORed with the
+    /// [`Local::salt`] of the pack to which the entry belongs.
     pub(super) salted: usize,
-    /// Which word, as a word with one half that was no time later, and as the other half.
+    /// The index of the word, as a word whose first half has a delta of 0, and as a second half.
     pub(super) first: u64,
     pub(super) second: u64,
 }
@@ -210,87 +216,89 @@ impl Known {
     };
 }
 
-/// What a CPU knows of its last pack. `struct ktrace_pack` in `compact.h`, which has the shortest way
-/// to add to it.
+/// A CPU's state of its current pack. `struct ktrace_pack` in `compact.h`, which has the fast path.
 #[repr(C)]
 pub(super) struct Local {
-    /// Not 0: some context is about to write.
+    /// Nonzero while a context uses this state.
     pub(super) busy: usize,
-    /// The time of the last item, as the counter told it.
+    /// Counter value of the last item.
     pub(super) time: u64,
-    /// How many counts after the last item a function may take the shortest way: [`SPAN`] if the trace
-    /// clock keeps pace with the counter, or else [`SHORT_SPAN`]. A counter that was set back is
-    /// farther away than either.
+    /// Largest delta, in ticks, of a function on the fast path: [`SPAN`] if the trace clock
+    /// advances at the rate of the counter, else [`SHORT_SPAN`]. If the counter was set back, the
+    /// delta is larger than either.
     pub(super) span: u64,
-    /// The context of the last item, as it is ([`ktrace_raw_context`]).
+    /// Raw context of the last item ([`ktrace_raw_context`]).
     pub(super) preempt: u64,
     pub(super) flags: u64,
-    /// What tells this pack from those before.
+    /// Distinguishes the entries of this pack in `known` from those of earlier packs.
     pub(super) salt: usize,
-    /// The last word, if there is room for another half.
+    /// The last word if its second half is free, else 0.
     pub(super) half: u64,
-    /// Where the next half goes, or the next word; and the end of the pack's words.
+    /// Address of the word with the free half, or of the next word; and the end of the words.
     pub(super) place: *mut u64,
     pub(super) end: *mut u64,
     pub(super) tr: *const TraceArray,
-    /// The page that the pack stands on; null if there is none to add to.
+    /// The page of the pack; null if there is no pack to add to.
     pub(super) page: *mut abi::buffer_page,
-    /// Where the tail is as long as it is the last record, and the last time stamp.
+    /// `write` of the page and the CPU's last time stamp, as long as the pack is the last record.
     pub(super) write: usize,
     pub(super) stamp: u64,
-    /// What this CPU has of the buffer that the pack was written to: there as long as the trace array, though
-    /// a snapshot may give it to the other of its two buffers. Set before the first pack has a page.
+    /// This CPU's part of the buffer to which the pack was written. It exists as long as the trace
+    /// array, though a snapshot may move it to the other of the two buffers. Valid if `page` is not
+    /// null.
     pub(super) part: *mut abi::ring_buffer_per_cpu,
     /// [`Text::base`].
     pub(super) text: usize,
-    /// How many calls have come by the shortest way, ever, and of how many of them `items` knows.
+    /// Number of calls that the fast path has added in total. `calls_seen` is the number of those
+    /// that `items` includes.
     pub(super) calls: u64,
-    /// How many halves of words there were when it was last written to in another way than the
-    /// shortest: those since then are one function each, but for the two of each call.
+    /// Number of halves in use when the slow path last updated the state. The halves that were
+    /// added since are one function each, except two for each call.
     pub(super) halves: u64,
     pub(super) calls_seen: u64,
-    /// Until when, as the counter tells it, an item may be added if the trace clock does not keep pace
-    /// with the counter.
+    /// Counter value until which items may be added if the trace clock does not advance at the rate
+    /// of the counter.
     pub(super) until: u64,
     pub(super) words: *mut u64,
-    /// How many functions there were by then, ever.
+    /// Number of functions in total, as of `halves`.
     pub(super) functions: u64,
-    /// How many items of this pack.
+    /// Number of items in this pack, as of `halves`.
     pub(super) items: u64,
-    /// Counts the packs of this CPU.
+    /// Serial number of this pack on this CPU.
     pub(super) serial: u32,
-    /// How many words the pack has room for.
+    /// Number of words for which the pack has room.
     pub(super) capacity: u32,
-    /// The context of the last item, as a record has it.
+    /// Context of the last item, in the format of a record.
     pub(super) packed: u32,
-    /// The number that records of packs begin with.
+    /// The type number of pack records.
     pub(super) kind: u32,
-    /// The task of the last item.
+    /// PID of the task of the last item.
     pub(super) pid: i32,
-    /// How many items came by the shortest way, had to be written again, and found no room, ever.
+    /// Number of items of the fast path that had to be written again and found no room, in total.
     pub(super) lost: u32,
-    /// What the pack's times are of: [`Clock::mult`].
+    /// Length of a tick of the pack's times: [`Clock::mult`].
     pub(super) mult: u32,
-    /// Whether the trace clock keeps pace with the counter, as far as that is known: not 0.
+    /// Nonzero if the trace clock is known to advance at the rate of the counter.
     pub(super) is_even: u32,
     pub(super) known: [Known; KNOWN],
 }
 
 same_as_c!(Local, ktrace_pack);
 
-/// What became of words.
+/// The result of adding words to a pack.
 enum Fate {
-    /// They are there.
+    /// The words were written.
     Added,
-    /// They are there, but a reader may have been there before.
+    /// The words were written, but a reader may have read the page before.
     Doubtful,
-    /// The pack is not the last record any more, or somebody reads it.
+    /// Not written: the pack is not the last record any more, or a reader or an interrupted writer
+    /// uses the page.
     Closed,
-    /// Nothing is recorded.
+    /// Not written: recording is disabled.
     Off,
 }
 
-/// What an item belongs to.
+/// The destination of an item (trace array and type number), its context and its clock.
 #[derive(Clone, Copy)]
 pub(super) struct Where<'a> {
     pub(super) tr: &'a TraceArray,
@@ -300,18 +308,18 @@ pub(super) struct Where<'a> {
 }
 
 impl Local {
-    /// How many words were written.
+    /// Returns the number of words in use.
     pub(super) fn used(&self) -> usize {
         self.halves_now().div_ceil(2) as usize
     }
 
-    /// How many halves of words were.
+    /// Returns the number of 32-bit halves in use.
     fn halves_now(&self) -> u64 {
         let bytes = self.place.addr().wrapping_sub(self.words.addr());
         (bytes / size_of::<u32>()) as u64 | u64::from(self.half != 0)
     }
 
-    /// Counts what has come by the shortest way.
+    /// Counts the items that the fast path has added.
     fn catch_up(&mut self) {
         let calls = self.calls.wrapping_sub(self.calls_seen);
         self.calls_seen = self.calls;
@@ -321,16 +329,16 @@ impl Local {
         self.items = self.items.wrapping_add(functions).wrapping_add(calls);
     }
 
-    /// Where the words of a draft go.
+    /// Returns the index in the pack of the first word of a draft.
     pub(super) fn at(&self, draft: &Draft) -> usize {
         self.used().wrapping_sub(usize::from(draft.joins))
     }
 
-    /// Puts words into the pack if it is the last record of this CPU.
+    /// Writes words into the pack if it is the last record of this CPU.
     ///
     /// # Safety
     ///
-    /// Preemption must be off, and the pack have room for them from `at` on.
+    /// Preemption must be off, and the pack must have room for the words from index `at` on.
     #[inline]
     unsafe fn add(&self, tr: &TraceArray, at: usize, words: &[u64]) -> Fate {
         let buffer = tr.buffer();
@@ -338,10 +346,11 @@ impl Local {
         if page.is_null() {
             return Fate::Closed;
         }
-        // SAFETY: The buffer of a live trace array, and what this CPU has of one of its two buffers: there
-        // is a page, and so there was a pack. Of which of them that is now, is compared. A page that is
-        // its tail is there as long as `committing` is raised (see the module's comment), and the pack on it has
-        // as many words. All else is single words that are read or written as a whole.
+        // SAFETY: `buffer` belongs to a live trace array. `page` is not null, so `part` is this
+        // CPU's part of one of its two buffers; whether it is this one is compared. If `page` is
+        // the tail page, it stays in place while `committing` is raised (see the module
+        // documentation), and the pack on it has room for the words, as the caller guarantees. All
+        // other accesses are to single words, which are read or written as a whole.
         unsafe {
             let part = self.part;
             if addr_of!((*part).buffer).read_volatile() != buffer {
@@ -355,9 +364,9 @@ impl Local {
             }
             let committing: *mut usize = addr_of_mut!((*part).committing).cast();
             let commits: *const usize = addr_of!((*part).commits).cast();
-            // Before it is raised: as in `compact.h`.
+            // Read before `committing` is raised: see `ktrace_pack_put()` in `compact.h`.
             let before = commits.read_volatile();
-            // An interrupt raises it as well, but has lowered it again when this goes on.
+            // An interrupt raises it too, but lowers it again before this code continues.
             if committing.read_volatile() != 0 {
                 return Fate::Closed;
             }
@@ -390,8 +399,8 @@ impl Local {
         }
     }
 
-    /// Notes that an item was written, that there are so many words now, and that the last of them is
-    /// `half` if there is room for one.
+    /// Updates the state after the slow path wrote an item: `used` words are in use now, and the
+    /// last one is `half` if its second half is free.
     #[inline]
     fn advance(&mut self, item: &Item, used: usize, half: u64) {
         self.catch_up();
@@ -405,8 +414,8 @@ impl Local {
         }
     }
 
-    /// How many counts after the last item another one is that happens now. `None` if it must not stand
-    /// in this pack: the pack has lasted long enough, or the counter was set back since that item.
+    /// Returns the ticks between the last item and an item at counter value `now`. `None` if that
+    /// item must not be added to this pack: the pack is too old, or the counter was set back.
     #[inline]
     pub(super) fn delta(&self, now: u64) -> Option<u64> {
         if self.is_even == 0 && now > self.until {
@@ -415,33 +424,30 @@ impl Local {
         now.checked_sub(self.time)
     }
 
-    /// Notes the context that an item has.
+    /// Stores the context of the last item.
     fn remember(&mut self, context: Context) {
         self.packed = context.packed;
         self.pid = context.pid;
-        // SAFETY: Looks at this CPU's own state. It is as the shortest way finds it: there too, the hook
-        // has turned preemption off once.
+        // SAFETY: Reads state of this CPU and task only, and preemption is off. The hook of the
+        // fast path reads the same state: there too, preemption was disabled once.
         self.preempt = unsafe { ktrace_raw_context(&mut self.flags) };
-        // SAFETY: As above.
+        // SAFETY: Reads state of this CPU and task only, and preemption is off.
         if unsafe { ktrace_context() } != context.packed {
-            // It has changed since the hook began: somebody else wants the CPU now. What comes next is not to be
-            // taken for the same.
+            // The context has changed since the hook began, as another task needs the CPU now. The
+            // next item must not be taken for one of the same context.
             self.preempt = u64::MAX;
         }
     }
 
-    /// Writes an item.
-    ///
-    /// # Safety
-    ///
-    /// Preemption must be off.
+    /// Writes an item: adds it to the current pack, or begins a new one.
     #[inline]
     pub(super) unsafe fn write(&mut self, at: Where<'_>, item: &Item) -> Outcome {
         let now = at.clock.now();
         if let Some(word) = self.one_word(at.context, now, item) {
             let used = self.used();
             if used < self.capacity as usize {
-                // SAFETY: By the precondition; there is room.
+                // SAFETY: The caller has turned preemption off. There is room for a word, since
+                // `used` is less than the capacity.
                 match unsafe { self.add(at.tr, used, &[word]) } {
                     Fate::Added => {
                         self.advance(item, used.wrapping_add(1), 0);
@@ -458,15 +464,15 @@ impl Local {
             }
             return self.open(at, now, item, 0);
         }
-        // SAFETY: By the precondition.
+        // SAFETY: The caller has turned preemption off.
         unsafe { self.write_words(at, now, item) }
     }
 
-    /// The same for whatever takes more than one word, or half of one.
+    /// Writes an item that takes more than one word, or half a word.
     ///
     /// # Safety
     ///
-    /// As there.
+    /// Preemption must be off.
     #[inline(never)]
     unsafe fn write_words(&mut self, at: Where<'_>, now: u64, item: &Item) -> Outcome {
         let same_task = at.context.pid == self.pid;
@@ -478,7 +484,8 @@ impl Local {
         };
         let words = draft.words.get(..draft.nr).unwrap_or(&[]);
         let first = self.at(&draft);
-        // SAFETY: By the precondition; there is room, or there were no draft.
+        // SAFETY: The caller has turned preemption off. `draft()` returns only words for which the
+        // pack has room.
         let fate = unsafe { self.add(at.tr, first, words) };
         match fate {
             Fate::Off => return Outcome::NotWritten,
@@ -495,14 +502,14 @@ impl Local {
         }
     }
 
-    /// Writes an item that is the last of the pack already, which may have been read before.
+    /// Writes the last item of the pack again, because a reader may have read the page before.
     #[cold]
     fn write_again(&mut self, at: Where<'_>, asked: u64, item: &Item) -> Outcome {
         self.catch_up();
         self.halves = self.halves_now();
         let repeats = self.items as u8;
         if matches!(item, Item::Function { .. }) {
-            // It counts where it is written again.
+            // It is counted when it is written again.
             self.functions = self.functions.wrapping_sub(1);
         }
         match self.open(at, asked, item, repeats) {
@@ -511,8 +518,8 @@ impl Local {
         }
     }
 
-    /// Room for how many words the next pack has: more than this one, if that was filled; else what
-    /// was of use.
+    /// Returns the number of words for the next pack: twice that of this pack if it was filled,
+    /// else slightly more than it used.
     fn next_capacity(&self) -> usize {
         let (capacity, used) = (self.capacity as usize, self.used());
         let next = match capacity.saturating_sub(used) < 2 {
@@ -522,15 +529,15 @@ impl Local {
         next.clamp(MIN_WORDS, MAX_WORDS)
     }
 
-    /// Begins anew, knowing nothing.
+    /// Resets the state for a new pack, with no known addresses.
     fn begin(&mut self) {
         self.catch_up();
         self.serial = self.serial.wrapping_add(1);
-        // The upper bits of addresses are all the same.
+        // The upper bits are equal in all kernel addresses.
         let salt = self.serial as u16;
         self.salt = usize::from(salt).wrapping_shl(usize::BITS - u16::BITS);
         if salt == 0 {
-            // It comes round.
+            // The salt has wrapped around, so old entries could match again.
             self.known = [Known::NOTHING; KNOWN];
         }
         self.place = self.words;
@@ -538,35 +545,38 @@ impl Local {
         self.halves = 0;
     }
 
-    /// The item when the counter says `now`, as it was described when the counter said `asked`: of a call
-    /// whose beginning is written late, it is later by then.
+    /// Returns `item`, which was described at counter value `asked`, as of counter value `now`.
+    /// `None` if that makes no difference: only in the entry of a call, `ns` grows with time.
     fn later(at: Where<'_>, asked: u64, now: u64, item: &Item) -> Option<Item> {
         let Item::Begin(call) = *item else {
             return None;
         };
         let ns = match now.checked_sub(asked) {
             Some(counts) => call.ns.saturating_add(at.clock.ns(counts)),
-            // The clock was read a moment before, or the counter was set back.
+            // `now` was derived from the clock and is slightly earlier, or the counter was set
+            // back.
             None => call.ns.saturating_sub(at.clock.ns(asked.wrapping_sub(now))),
         };
         Some(Item::Begin(Call { ns, ..call }))
     }
 
-    /// Begins a pack with an item, which was described when the counter said `asked`.
+    /// Begins a pack with an item that was described at counter value `asked`. For `repeats`, see
+    /// [`Head::repeats`].
     #[inline(never)]
     fn open(&mut self, at: Where<'_>, asked: u64, item: &Item, repeats: u8) -> Outcome {
         self.page = null_mut();
         let buffer = at.tr.buffer();
         let cpu = CpuId::current().as_u32() as usize;
-        // SAFETY: The buffer of a live trace array has a place for every CPU that there may be; null
-        // if it has no part for this one.
+        // SAFETY: `buffers` of a live trace array's buffer has an element for each possible CPU; it
+        // is null if the buffer has no part for that CPU.
         let part = unsafe { *(*buffer).buffers.add(cpu) };
         let pace = clock::pace(at.tr);
         if part.is_null() || pace == Pace::Coarse {
             return Outcome::Other;
         }
         let is_suspended = suspend::is_under_way();
-        // SAFETY: Single words of this CPU's part of the buffer, two of which are compared.
+        // SAFETY: `part` is this CPU's part of a live buffer. Single words of it are read; pages
+        // are only compared.
         let (is_read, is_written) = unsafe {
             (
                 addr_of!((*part).reader_page).read_volatile()
@@ -593,20 +603,21 @@ impl Local {
             Ok(record) => record,
             Err(NotWritten) => return Outcome::NotWritten,
         };
-        // The ring buffer has taken its time just before this: what is counted from here is never later than it was,
-        // and earlier by as much as it took to come here, unless that was long: an interrupt, or another guest. Or
-        // the counter was set back in between.
+        // The ring buffer has read its clock just before this. So deltas that are counted from here
+        // are never too large, and too small by the time in between. If that was long (an
+        // interrupt, or a virtual CPU that did not run), or if the counter was set back in between,
+        // both clocks are read again.
         let mut begun = at.clock.now();
         let took = begun.checked_sub(now);
         if took.is_none_or(|counts| at.clock.ns(counts) > LONG_NS) {
-            // SAFETY: A single word of this CPU's part of the buffer.
+            // SAFETY: `part` is this CPU's part of a live buffer; a single word is read.
             let stamp = unsafe { addr_of!((*part).write_stamp).cast::<u64>().read_volatile() };
             begun = at.clock.at(at.tr, stamp);
         }
-        // The time of the record is that of the first item. A call did not begin later because the record
-        // took its time: its callees would seem to have begun before it.
+        // The first item has the time of the record. The time spent on reserving the record does
+        // not delay the start of a call: otherwise its callees would seem to begin before it.
         if let Some(item) = Self::later(at, asked, begun, item) {
-            // It has more words at most, for which there is room.
+            // It may take more words, and there is room for them.
             if let Some(later) = self.draft(at.context, now, &item) {
                 draft = later;
             }
@@ -614,8 +625,9 @@ impl Local {
         let entry: *mut u8 = record.entry.cast();
         let odd = entry.addr().wrapping_add(FIRST_WORD) % align_of::<u64>();
         let start = FIRST_WORD.wrapping_add(odd);
-        // SAFETY: The record has room for all of that. The tail is only compared with, unless it is
-        // the page that the record lies on, which stays while the record is not committed.
+        // SAFETY: The record is not committed yet, so it stays, and it has room for the header and
+        // for `capacity` words at `start`, which is aligned. The tail page is a page of this
+        // buffer, and no page is freed while preemption is off. All else is single words of `part`.
         unsafe {
             let head: *mut Head = entry.add(size_of::<abi::trace_entry>()).cast();
             head.write(Head {
@@ -639,10 +651,10 @@ impl Local {
             self.stamp = addr_of!((*part).write_stamp).cast::<u64>().read_volatile();
             self.write = addr_of!((*page).write).cast::<usize>().read_volatile();
             let before = addr_of!((*part).before_stamp).cast::<u64>().read_volatile();
-            // Somebody else's, if an interrupt has written meanwhile: then there is nothing to be
-            // added. Nor if one did while the ring buffer made this record: the last time stamp is that one's then, and
-            // no time of this pack.
-            // While the system is suspended, a pack has one item: the one that had to be written again.
+            // Items can be added only if this is the last record. If an interrupt has written one
+            // after it, the tail is not at its end. If an interrupt wrote one while the ring buffer
+            // made this record, the last time stamp is that of the interrupt, and not of this pack.
+            // While the system is suspended, a pack has one item: one that had to be written again.
             if self.write & WRITE_INDEX == end && before == self.stamp && !is_suspended {
                 self.page = page;
             }
@@ -670,19 +682,21 @@ impl Local {
     }
 }
 
-/// Commits what interrupts could not while the counter was raised, as `rb_end_commit()` does.
+/// Commits the records that interrupts could not commit while `committing` was raised, as
+/// `rb_end_commit()` does.
 ///
-/// Not by a record that is made and discarded: there is none to be had where nothing is recorded any more, or the
-/// interrupt has taken a snapshot, and what it wrote is in the other buffer.
+/// It is not enough to write and discard a record: that fails if recording is disabled, and goes to
+/// the other buffer if the interrupt has taken a snapshot.
 ///
 /// # Safety
 ///
-/// `part` must be what this CPU has of a live buffer, and preemption off.
+/// `part` must be this CPU's part of a live buffer, and preemption must be off.
 #[cold]
 #[inline(never)]
 unsafe fn catch_up(part: *mut abi::ring_buffer_per_cpu) {
-    // SAFETY: By the precondition. Single words, of which the first is written by this CPU alone, and is
-    // what it was when an interrupt is done.
+    // SAFETY: `part` is this CPU's part of a live buffer, as the caller guarantees. Only single
+    // words are accessed. Only this CPU writes `committing`, and an interrupt restores its value.
+    // `commit_all()` is called only if no other context has raised it.
     unsafe {
         let committing: *mut usize = addr_of_mut!((*part).committing).cast();
         let commits: *const usize = addr_of!((*part).commits).cast();
@@ -690,12 +704,13 @@ unsafe fn catch_up(part: *mut abi::ring_buffer_per_cpu) {
             let before = commits.read_volatile();
             let others = committing.read_volatile();
             committing.write_volatile(others.wrapping_add(1));
-            // Or this is an interrupt itself, and whom it interrupted commits all of it.
+            // Otherwise, this is an interrupt itself, and the interrupted writer commits
+            // everything.
             if others == 0 {
                 commit_all(part);
             }
             committing.write_volatile(others);
-            // Another one may have come between the two.
+            // An interrupt may have written after the commit, while the counter was still raised.
             if others != 0 || commits.read_volatile() == before {
                 break;
             }
@@ -703,16 +718,17 @@ unsafe fn catch_up(part: *mut abi::ring_buffer_per_cpu) {
     }
 }
 
-/// Commits all that was written, as `rb_set_commit_to_write()` does.
+/// Commits everything that was written, as `rb_set_commit_to_write()` does.
 ///
 /// # Safety
 ///
-/// As for [`catch_up`]; nobody but this must have raised `committing`.
+/// `part` must be this CPU's part of a live buffer, preemption must be off, and only the caller may
+/// have raised `committing`.
 unsafe fn commit_all(part: *mut abi::ring_buffer_per_cpu) {
-    // SAFETY: By the precondition: who raises `committing` from zero owns the page that is committed last, and no
-    // reader takes those from there to the tail away, nor does a writer come round to them. They lead to each
-    // other; all that is committed lies on them, and interrupts have written all of that, or this would not go on.
-    // The rest is single words.
+    // SAFETY: The caller raised `committing` from zero, so it owns the commit page: no reader takes
+    // the pages from there to the tail page, and no writer wraps around to them. They are linked to
+    // each other. Everything to commit is on them, and complete, because interrupts finish their
+    // writes before this code continues. All else is single words.
     unsafe {
         let commit_page = addr_of_mut!((*part).commit_page);
         let tail_page = addr_of!((*part).tail_page);
@@ -720,19 +736,19 @@ unsafe fn commit_all(part: *mut abi::ring_buffer_per_cpu) {
             let write = addr_of!((*page).write).cast::<usize>().read_volatile() & WRITE_INDEX;
             let commit: *mut usize = addr_of_mut!((*(*page).page).commit).cast();
             if commit.read_volatile() != write {
-                // Readers have to see what is committed.
+                // Readers must see the data before the index.
                 full_barrier();
                 commit.write_volatile(write);
             }
         };
-        // Interrupts may go on meanwhile, but not for ever: the kernel's limit.
+        // Interrupts may move the tail further, but not forever. The kernel has the same limit.
         for _ in 0..(*part).nr_pages.saturating_mul(100) {
             let page = commit_page.read_volatile();
             set(page);
             if page == tail_page.read_volatile() {
                 break;
             }
-            // Again: the interrupt that went on to another page may have filled this one before.
+            // Repeated: the interrupt that moved the tail may have filled this page before.
             set(page);
             let next = addr_of!((*page).list.next).read_volatile();
             let next = next.map_addr(|addr| addr & !RING_FLAGS);
@@ -743,7 +759,7 @@ unsafe fn commit_all(part: *mut abi::ring_buffer_per_cpu) {
             commit_page.write_volatile(next);
             let meta = (*part).ring_meta;
             if !meta.is_null() {
-                // For who finds the buffer after a crash.
+                // For reading the buffer after a crash.
                 let place = addr_of_mut!((*meta).commit_buffer);
                 place.write_volatile((*next).page.addr() as c_ulong);
             }
@@ -751,31 +767,35 @@ unsafe fn commit_all(part: *mut abi::ring_buffer_per_cpu) {
     }
 }
 
+/// Commits the records of interrupts, for `compact.h`.
+///
 /// # Safety
 ///
-/// For `compact.h`: with preemption off and a pack that is busy, and that was added to, or tried to.
+/// Preemption must be off, no other context may use `pack`, and its `part` must be this CPU's part
+/// of a live buffer.
 #[no_mangle]
 unsafe extern "C" fn ktrace_pack_catch_up(pack: *mut c_void) {
-    // SAFETY: By the precondition: nobody else touches what is busy, and it is known what this CPU has of the buffer,
-    // which is there as long as the trace array, which is alive, as its hook is.
+    // SAFETY: The caller guarantees that no other context uses `pack`, that `part` is this CPU's
+    // part of a live buffer, and that preemption is off.
     unsafe { catch_up((*pack.cast::<Local>()).part) };
 }
 
-/// What was added to a pack last may have been read before, and is written once more.
+/// Writes the last item of a pack again, because a reader may have read the page before.
 ///
 /// # Safety
 ///
-/// For `compact.h`: with preemption off and a pack that is busy, and that the item was added to.
+/// Preemption must be off, `pack` must be this CPU's and marked busy, and `item` must be its last
+/// item.
 unsafe fn doubted(pack: *mut c_void, item: &Item) {
-    // SAFETY: By the precondition: nobody else touches what is busy. The trace array is alive, as its
-    // hook is.
+    // SAFETY: `pack` is busy, so no other context uses it. The trace array is alive, as its hook
+    // is.
     unsafe {
         let local = &mut *pack.cast::<Local>();
         let at = Where {
             tr: &*local.tr,
             kind: local.kind,
             context: Context::new(ktrace_context(), local.pid),
-            // The shortest way knows no other.
+            // The fast path uses no other clock.
             clock: Clock {
                 mult: local.mult,
                 is_counter: true,
@@ -788,22 +808,24 @@ unsafe fn doubted(pack: *mut c_void, item: &Item) {
     }
 }
 
-/// A function.
+/// Writes a function again, for `compact.h`.
 ///
 /// # Safety
 ///
-/// As for [`doubted`].
+/// Preemption must be off, `pack` must be this CPU's and marked busy, and its last item must be
+/// this function.
 #[no_mangle]
 unsafe extern "C" fn ktrace_pack_doubted(pack: *mut c_void, ip: c_ulong, parent_ip: c_ulong) {
-    // SAFETY: By the precondition.
+    // SAFETY: The caller guarantees what `doubted()` requires.
     unsafe { doubted(pack, &Item::Function { ip, parent_ip }) };
 }
 
-/// A call that returned.
+/// Writes a call that returned again, for `compact.h`.
 ///
 /// # Safety
 ///
-/// As for [`doubted`].
+/// Preemption must be off, `pack` must be this CPU's and marked busy, and its last item must be
+/// this call.
 #[no_mangle]
 unsafe extern "C" fn ktrace_pack_doubted_leaf(
     pack: *mut c_void,
@@ -811,6 +833,6 @@ unsafe extern "C" fn ktrace_pack_doubted_leaf(
     depth: c_int,
     ns: u64,
 ) {
-    // SAFETY: By the precondition.
+    // SAFETY: The caller guarantees what `doubted()` requires.
     unsafe { doubted(pack, &Item::Leaf(Call { func, depth, ns })) };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The packs of a trace array: one at a time on each CPU.
+//! The packs of a trace array: one current pack on each CPU.
 
 use core::{
     mem::size_of,
@@ -60,7 +60,8 @@ extern "C" {
 ///
 /// # Invariants
 ///
-/// The pointer is null, or to a `Local` for each CPU that there may be, all zero at first.
+/// `memory` is null, or points to per-CPU memory with a `Local` for each possible CPU, which is all
+/// zero at first.
 pub struct Packer {
     memory: AtomicPtr<c_void>,
     mult: Atomic<u32>,
@@ -68,7 +69,7 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// Of one that packs nothing.
+    /// Creates a packer without memory, which packs nothing.
     #[expect(clippy::new_without_default)]
     pub const fn new() -> Self {
         Self {
@@ -78,24 +79,26 @@ impl Packer {
         }
     }
 
-    /// Takes the memory that it needs, if it has none yet, until it is dropped. May sleep; not to be
-    /// called twice at once.
+    /// Allocates the memory for packs if there is none yet. It is freed when the packer is dropped.
+    /// May sleep. Must not be called concurrently.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; `EOPNOTSUPP` if this kernel's ring buffer does not do what packs rely on.
+    /// `ENOMEM` if memory is short; `EOPNOTSUPP` if this kernel's ring buffer does not work as
+    /// packs require.
     pub fn prepare(&self) -> Result {
         if !self.memory.load(Relaxed).is_null() {
             return Ok(());
         }
         selftest::supported()?;
-        // SAFETY: No preconditions; may sleep.
+        // SAFETY: `ktrace_alloc_packs()` may sleep, and so may this function; it has no other
+        // preconditions.
         let memory = unsafe { ktrace_alloc_packs() };
         if memory.is_null() {
             return Err(ENOMEM);
         }
         self.set_clock(Clock::new());
-        // INVARIANT: Fresh, and zeroed by the kernel, which is a valid `Local`.
+        // INVARIANT: The memory is new, per CPU, and zeroed; all zero is a valid `Local`.
         self.memory.store(memory, Release);
         Ok(())
     }
@@ -105,7 +108,8 @@ impl Packer {
         self.is_counter.store(clock.is_counter, Relaxed);
     }
 
-    /// Finds out anew what times are of: the kernel may have given the counter up. To be called while nobody writes.
+    /// Chooses the clock of packs again, because the kernel may have found the counter unusable.
+    /// Must be called while no context writes.
     pub fn choose_clock(&self) {
         let clock = Clock::new();
         let is_same = clock.mult == self.mult.load(Relaxed)
@@ -115,19 +119,22 @@ impl Packer {
         }
         self.set_clock(clock);
         self.for_each_local(|local| {
-            // No pack goes on by another clock than it was begun by.
-            // SAFETY: One word, which is written by nobody else just now.
+            // A pack has only one clock, so the current packs are closed.
+            // SAFETY: `local` points to a `Local`. A single word is written, and no context writes
+            // concurrently, as the caller guarantees.
             unsafe { addr_of_mut!((*local).page).write_volatile(null_mut()) };
         });
     }
 
-    /// Calls `with` for the packs of each CPU, if there are any. Each CPU may write its own meanwhile.
+    /// Calls `with` for the state of each CPU, if there is memory. Each CPU may write its own state
+    /// concurrently.
     fn for_each_local(&self, with: impl FnMut(*mut Local)) {
         let memory = self.memory.load(Relaxed);
         if memory.is_null() {
             return;
         }
-        // SAFETY: Allocated per CPU, by the invariant; null if there cannot be such a CPU.
+        // SAFETY: `memory` is not null, so it is per-CPU memory, by the type invariant. The result
+        // is null for a CPU that is not possible.
         let local = |cpu| unsafe { ktrace_cpu_ptr(memory, cpu) }.cast::<Local>();
         (0..kernel::cpu::nr_cpu_ids())
             .map(local)
@@ -135,30 +142,32 @@ impl Packer {
             .for_each(with);
     }
 
-    /// Lets functions that the hook in that slot reports take the shortest way, or none of them.
+    /// Enables the fast path for the functions that the hook in `slot` reports, or disables it if
+    /// `packer` is `None`.
     ///
-    /// The packer has to stay until the hook is gone, or this was called for another one.
+    /// The packer must live until the hook is gone, or until this is called with another packer.
     pub(in crate::ktrace) fn bind(slot: u32, packer: Option<&Self>) {
         let is_of_use = |packer: &&Self| packer.is_counter.load(Relaxed);
         let memory = packer
             .filter(is_of_use)
             .map_or(null_mut(), |packer| packer.memory.load(Relaxed));
-        // SAFETY: Null, or what the other side takes it for.
+        // SAFETY: `memory` is null, or per-CPU memory of `Local`, which has the layout of `struct
+        // ktrace_pack`.
         unsafe { ktrace_set_packs(slot, memory) };
     }
 
-    /// The sum of what `of` says of the packs of all CPUs.
+    /// Returns the sum of `of` over the packs of all CPUs.
     fn sum(&self, of: impl Fn(*const Local) -> u64) -> u64 {
         let mut sum = 0u64;
         self.for_each_local(|local| sum = sum.wrapping_add(of(local)));
         sum
     }
 
-    /// Functions that were packed, ever.
+    /// Returns the number of functions that were packed, in total.
     pub fn functions(&self) -> u64 {
         self.sum(|local| {
-            // SAFETY: Single words, each of which its CPU may write meanwhile: the sum is exact when
-            // nothing is recorded.
+            // SAFETY: `local` points to a `Local`, of which single words are read. Its CPU may
+            // write each concurrently: the sum is exact while nothing is recorded.
             unsafe {
                 let functions = addr_of!((*local).functions).read_volatile();
                 let place = addr_of!((*local).place).read_volatile().addr();
@@ -175,19 +184,20 @@ impl Packer {
         })
     }
 
-    /// Calls that were packed by the shortest way, ever.
+    /// Returns the number of calls that the fast path packed, in total.
     pub fn calls(&self) -> u64 {
-        // SAFETY: As above.
+        // SAFETY: `local` points to a `Local`, of which a single word is read.
         self.sum(|local| unsafe { addr_of!((*local).calls).read_volatile() })
     }
 
-    /// What came by the shortest way, may have been read by nobody, and found no room to be written again, ever.
+    /// Returns the number of items of the fast path that a reader may have missed, and that found
+    /// no room to be written again, in total.
     pub fn lost(&self) -> u64 {
-        // SAFETY: As above.
+        // SAFETY: `local` points to a `Local`, of which a single word is read.
         self.sum(|local| u64::from(unsafe { addr_of!((*local).lost).read_volatile() }))
     }
 
-    /// The packs, for calls that take the shortest way to them; null if they may not.
+    /// Returns the packs for the fast path of calls; null if it must not be used.
     pub(in crate::ktrace) fn for_calls(&self) -> *mut c_void {
         match self.is_counter.load(Relaxed) {
             true => self.memory.load(Relaxed),
@@ -195,11 +205,11 @@ impl Packer {
         }
     }
 
-    /// Writes an item, which happens now, to a pack; `kind` is the number that records of packs begin
-    /// with. Preemption must be off; any context.
+    /// Writes an item that happens now to a pack. `kind` is the type number of pack records.
+    /// Preemption must be off. Any context.
     #[inline]
     pub fn write(&self, tr: &TraceArray, kind: u32, context: Context, item: &Item) -> Outcome {
-        // The rest is there before it.
+        // `mult` and `is_counter` were stored before the pointer.
         let memory = self.memory.load(Acquire);
         if memory.is_null() {
             return Outcome::Other;
@@ -213,10 +223,11 @@ impl Packer {
                 is_counter: self.is_counter.read_once(),
             },
         };
-        // SAFETY: Allocated per CPU, by the invariant.
+        // SAFETY: `memory` is per-CPU memory, by the type invariant.
         let local: *mut Local = unsafe { ktrace_this_cpu_ptr(memory) }.cast();
-        // SAFETY: This CPU's own, and preemption is off: only an interrupt can come in between, and
-        // it leaves alone what is busy, or is through before this goes on.
+        // SAFETY: `local` is this CPU's state, and preemption is off. So only an interrupt can use
+        // it in between: it does not touch a busy state, or it has finished before this code
+        // continues.
         unsafe {
             let busy = addr_of_mut!((*local).busy);
             if busy.read_volatile() != 0 {
@@ -236,7 +247,8 @@ impl Drop for Packer {
     fn drop(&mut self) {
         let memory = self.memory.load(Relaxed);
         if !memory.is_null() {
-            // SAFETY: Allocated by the invariant, and nobody has a reference to this any more.
+            // SAFETY: Allocated by `ktrace_alloc_packs()`, by the type invariant, and `self` is not
+            // used after this.
             unsafe { ktrace_free_packs(memory) };
         }
     }

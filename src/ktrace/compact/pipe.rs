@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Packs for those who take what they read out of the ring buffer: `trace_pipe`, and what the kernel prints
-//! as it dies.
+//! Shows packs to readers that consume what they read: `trace_pipe`, and the dump of a crashing
+//! kernel.
 //!
-//! They get one line at a time: of the pack that they are at, or what another CPU did before its next item.
-//! They are told not to take the pack out, and so come to it again, until they have its last item.
+//! Each call prints one line: an item of the current pack, or a record of another CPU that precedes
+//! that item. The result makes the kernel keep the pack in the buffer, and so call again for the
+//! same pack, until its last item is printed.
 
 use core::ptr::{
     addr_of_mut,
@@ -37,29 +38,30 @@ use crate::ktrace::{
     seq::Seq, //
 };
 
-/// An iterator of all CPUs (`RING_BUFFER_ALL_CPUS`).
+/// `iter.cpu_file` of an iterator over all CPUs (`RING_BUFFER_ALL_CPUS`).
 const ALL_CPUS: c_int = -1;
 
-/// Prints a line: an item of the pack that the iterator is at, or what came before it elsewhere.
+/// Prints a line: an item of the current pack, or an earlier record of another CPU.
 ///
 /// # Safety
 ///
-/// `iter` must be what the kernel passed to a tracer's `print_line`, not that of a file, at a pack, which
-/// has the number `kind`. `shared` must be to what is kept for it, or for this line, with no reference to it.
+/// `iter` must be the iterator that the kernel passed to a tracer's `print_line`, not that of a
+/// file, at a pack, whose type number is `kind`. `shared` must point to the state for this
+/// iterator, or for this line, with no reference to it.
 pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u32) -> Printed {
-    // SAFETY: By the precondition, here and below; no reference to what is shared is left when a line is
-    // printed.
+    // SAFETY: `iter` and `shared` are valid, as the caller guarantees. No reference to `*shared`
+    // exists while a line is printed.
     unsafe {
         let at = At::new(iter);
-        // Of no use to whoever takes records out, and set anew with each `read()`, the position tells
-        // here that this very record was shown already, and that its text was given up
-        // (`tracing_fill_pipe_page()`): the kernel would have gone on to the next.
+        // Readers that consume records do not use `pos`, and each `read()` sets it again. Here it
+        // marks the record that was shown last. If the same record is printed again, its text was
+        // discarded (`tracing_fill_pipe_page()`): otherwise, the kernel would have advanced `idx`.
         let given_up = (*iter).pos == (*iter).idx as i64;
         (*iter).pos = (*iter).idx as i64;
         if !given_up {
             (*shared).last.clear();
         } else if !(*shared).last.is_empty() {
-            // What another CPU did is not in the ring buffer any more.
+            // The record of another CPU is no longer in the ring buffer.
             if at.lost != 0 {
                 take_last_line_back(iter);
             }
@@ -78,7 +80,7 @@ pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u
             return Printed::Done;
         };
         let other = earliest_elsewhere(iter, &*shared, kind, time);
-        // The kernel says so each time that it comes here.
+        // The kernel reports lost records in each call.
         if at.lost != 0 && (first != 0 || other.is_some()) {
             take_last_line_back(iter);
         }
@@ -110,7 +112,7 @@ impl Shared {
 ///
 /// # Safety
 ///
-/// As for [`print`]; `at` is the pack.
+/// Those of [`print`]; `at` must be the record of the pack.
 unsafe fn print_next(
     iter: *mut abi::trace_iterator,
     shared: *mut Shared,
@@ -118,14 +120,15 @@ unsafe fn print_next(
     at: &At,
     place: &mut Place,
 ) -> Printed {
-    // SAFETY: By the precondition; as there.
+    // SAFETY: The caller guarantees what [`print`] requires. No reference to `*shared` exists while
+    // a line is printed.
     unsafe {
         let Some(said) = pack.next else {
             return Printed::Done;
         };
         let what = (pack.pid, at.cpu, pack.lost);
         let ahead = pack.ahead(&words);
-        // Before it may be gone.
+        // Looks ahead now, because printing may consume the record.
         pack.advance(&words);
         let is_last = pack.next.is_none();
         pack.advance(&words);
@@ -134,7 +137,7 @@ unsafe fn print_next(
             return Printed::Partial;
         };
         if printed == Printed::Earlier {
-            // This item comes when the pack is come to again.
+            // The next call for this pack prints this item.
             return Printed::Kept;
         }
         place.done = place
@@ -143,36 +146,37 @@ unsafe fn print_next(
         if is_last || with_next && is_last_but_one {
             return printed;
         }
-        // The record is where the ring buffer has it, on a page that is the reader's: only who prints
-        // the last item may have consumed it, to see what follows.
+        // The record is still in the ring buffer, on the reader page: only printing the last item
+        // may have consumed it, to look at the next record.
         addr_of_mut!((*at.head()).taken).write(place.done as u8);
         Printed::Kept
     }
 }
 
-/// The buffer that is read.
+/// Returns the buffer that is read.
 ///
 /// # Safety
 ///
 /// `iter` must be valid.
 unsafe fn buffer_of(iter: *mut abi::trace_iterator) -> *mut abi::trace_buffer {
-    // SAFETY: By the precondition.
+    // SAFETY: `iter` is valid, as the caller guarantees.
     unsafe { (*(*iter).array_buffer).buffer }
 }
 
-/// The next record of another CPU, if it, or the next item of a pack, is earlier than that.
+/// Returns the next record of another CPU if it is earlier than `time`; of a pack, its next item
+/// counts. If there are several, the earliest one.
 ///
 /// # Safety
 ///
-/// As for [`print`].
+/// Those of [`print`].
 unsafe fn earliest_elsewhere(
     iter: *mut abi::trace_iterator,
     shared: &Shared,
     kind: u32,
     mut time: u64,
 ) -> Option<At> {
-    // SAFETY: By the precondition: who reads all CPUs has locked the others out, as the kernel does it for
-    // its own look at each of them.
+    // SAFETY: `iter` is valid, as the caller guarantees. A reader of all CPUs has excluded all
+    // other readers, as the kernel requires for its own look at each CPU.
     unsafe {
         if (*iter).cpu_file != ALL_CPUS {
             return None;
@@ -199,7 +203,7 @@ unsafe fn earliest_elsewhere(
                 true => next_of_pack(shared, &at),
                 false => Some(ts),
             };
-            // A pack that has nothing more to say is gone past before anything else.
+            // A pack without more items comes first: it only has to be consumed.
             let when = when.unwrap_or(0);
             if when < time {
                 time = when;
@@ -210,32 +214,34 @@ unsafe fn earliest_elsewhere(
     }
 }
 
-/// When the next item of a pack was.
+/// Returns the time of the next item of a pack.
 ///
 /// # Safety
 ///
-/// `at` must be a pack that is there.
+/// `at` must be the record of a pack, and exist.
 unsafe fn next_of_pack(shared: &Shared, at: &At) -> Option<u64> {
-    // SAFETY: By the precondition.
+    // SAFETY: The record exists and is a pack, as the caller guarantees.
     let pack = unsafe { at.pack() }?;
     let first = shared.place(at.cpu.max(0) as usize).begin(&pack, false);
-    // SAFETY: By the precondition.
+    // SAFETY: The record exists, as the caller guarantees, and the words are read before this
+    // returns.
     let words = unsafe { pack.in_place() };
     Some(Cursor::new(&pack, &words, first, 0).next?.time)
 }
 
-/// Prints the next line of another CPU, and takes it out.
+/// Prints the next line of another CPU, and consumes its record if that is finished.
 ///
 /// # Safety
 ///
-/// As for [`print`]; `at` is the next record there.
+/// Those of [`print`]; `at` must be the next record of that CPU.
 unsafe fn print_other(
     iter: *mut abi::trace_iterator,
     shared: *mut Shared,
     kind: u32,
     at: &At,
 ) -> Printed {
-    // SAFETY: By the precondition; as there.
+    // SAFETY: The caller guarantees what [`print`] requires, and that `at` exists. No reference to
+    // `*shared` exists while a line is printed.
     unsafe {
         let before = text_of(iter).len();
         let is_pack = at.is_pack(kind);
@@ -270,12 +276,12 @@ unsafe fn print_other(
 }
 
 impl Shared {
-    /// Keeps a line that can't be had from the ring buffer any more.
+    /// Copies a line that is no longer in the ring buffer.
     fn keep_line(&mut self, line: &[u8]) {
         self.last.clear();
-        // Who dies has no time to give up what it has.
+        // A crashing kernel does not discard text.
         if !self.sources.is_empty() {
-            // Without memory, it would be missing if it is given up.
+            // If memory is short, the line is lost if its text is discarded.
             let _ = self.last.extend_from_slice(line, GFP_KERNEL);
         }
     }

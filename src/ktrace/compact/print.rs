@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Shows packs where another tracer than the one that wrote them is current: the print function of
-//! their event.
+//! Shows packs while another tracer is current: the print function of the pack event.
 //!
-//! The kernel prints what stands in front of the text, as the task, the CPU and the time, and then
-//! calls the event for the text: once for each record. Here, such a call shows one item on a line
-//! of its own, with its own time, and has the kernel come to the same record again for the next
-//! one:
+//! The kernel prints the columns in front of the text (task, CPU, time), and then calls the event
+//! for the text, once for each record. Here, such a call shows one item on a line of its own, with
+//! its own time, and makes the kernel process the same record again for the next item:
 //!
-//! * A `trace` file does so if the iterator's `idx` is one ahead (see [`super::file`]). The record
-//!   is a copy that belongs to the iterator, and its [`Head::taken`] tells how far it was shown.
-//! * Readers that take records out, and what the kernel prints as it dies, do so if the
-//!   answer is not to take this one out. How far it was shown stands in the record in the ring buffer, as
-//!   with [`super::pipe`].
+//! * For a `trace` file, the iterator's `idx` is set one ahead (see [`super::file`]). The record is
+//!   a copy that belongs to the iterator, and its [`Head::taken`] is the number of items shown.
+//! * For readers that consume records, and the dump of a crashing kernel, the result says not to
+//!   consume this record. The number of items shown is stored in the record in the ring buffer, as
+//!   in [`super::pipe`].
 //!
-//! What the kernel has printed in front of the text is about the pack: it is taken back, and the
-//! kernel prints a record of that item alone instead ([`Single`]), for which it calls the event
-//! once more. So the line has the columns of the tracer that is current and the options that are
-//! set, whichever these are.
+//! The columns that the kernel has printed are those of the pack. They are removed, and the kernel
+//! prints a record of that item alone instead ([`Single`]), for which it calls the event again. So
+//! the line has the columns of the current tracer and of the options that are set, whatever these
+//! are.
 //!
-//! Nothing can be kept from one call to the next: an iterator has no place for it. So lines of
-//! other CPUs are not put between those of a pack, and an item that was written twice
-//! ([`Head::repeats`]) is shown twice.
+//! An iterator has no member in which state could be kept between two calls. So lines of other CPUs
+//! are not put between those of a pack, and an item that was written twice ([`Head::repeats`]) is
+//! shown twice.
 //!
 //! C headers: `include/linux/trace_events.h`, `kernel/trace/trace_output.h`.
 
@@ -72,7 +70,7 @@ use crate::ktrace::{
     trace_options,
 };
 
-// Some structs behind these pointers have no members in some configurations.
+// In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
     fn ktrace_buffer_iter(iter: *mut abi::trace_iterator) -> *mut abi::ring_buffer_iter;
@@ -80,49 +78,49 @@ extern "C" {
     fn ktrace_irqs_disabled() -> bool;
 }
 
-/// What function_graph puts in front of a record that is not of a call, and behind it.
+/// The text that function_graph prints before and after a record that is not a call.
 const COMMENT: &[u8] = b"/* ";
 const COMMENT_END: &[u8] = b" */\n";
 
-/// Spaces for each level of calls.
+/// Number of spaces for each level of calls.
 const INDENT: usize = 2;
 
-/// What is shown on a line: the numbers of [`Single::what`].
+/// The types of lines: values of [`Single::what`].
 const NOTHING: u32 = 0;
 const FUNCTION: u32 = 1;
 const BEGIN: u32 = 2;
 const RETURN: u32 = 3;
 const LEAF: u32 = 4;
 
-/// A record of what one line shows, which begins as a pack does, and has no words ([`Head::start`]
-/// is 0, as in no pack). Such a record is never in a ring buffer.
+/// A record for one line. It begins like a pack, but has no words: [`Head::start`] is 0, as in no
+/// pack. It is never in a ring buffer.
 #[repr(C)]
 struct Single {
     header: abi::trace_entry,
     head: Head,
     what: u32,
-    /// Which function, and where it returns to or how deep it is.
+    /// The function, and its return address or its depth.
     func: u64,
     place: u64,
-    /// How long the call took.
+    /// Duration of the call in ns.
     ns: u64,
-    /// How much text there is in front of what the event adds.
+    /// Length of the text before what the event adds.
     before: u64,
 }
 
-/// A line.
+/// A line to be printed.
 struct Shown {
     what: u32,
     func: usize,
     place: u64,
     ns: u64,
     time: u64,
-    /// How many items it shows.
+    /// Number of items that the line shows.
     nr: usize,
 }
 
 impl Shown {
-    /// The next item, and the one after it, if the two are a call that calls nothing.
+    /// Creates the line of an item, and of the next one if the two are a call without callees.
     fn new(said: &Said, next: Option<&Said>) -> Self {
         let of_call = |what, call: &Call, time: u64| Self {
             what,
@@ -141,7 +139,7 @@ impl Shown {
                 time: said.time,
                 nr: 1,
             },
-            // A line that has the beginning of a call is about that moment.
+            // A line with the beginning of a call has the time of that beginning.
             (Item::Begin(call), Some(Item::Return(ret)))
                 if said.item.is_ended_by(&Item::Return(*ret)) =>
             {
@@ -172,11 +170,11 @@ impl Single {
     }
 }
 
-// SAFETY: Numbers, of which any will do.
+// SAFETY: All members are integers, which may be zero.
 unsafe impl pin_init::Zeroable for Single {}
 
-/// Prints a record as the kernel prints it for the tracer that is current, behind the text that is
-/// there: what becomes of it, and how much text was in front of what the event has added.
+/// Prints a record in the format of the current tracer, after the present text. Returns the
+/// kernel's result, and the length of the text before what the event added.
 ///
 /// # Safety
 ///
@@ -186,12 +184,12 @@ unsafe fn print_single(
     single: &mut Single,
     at: At,
 ) -> (c_uint, usize) {
-    // The kernel looks for the record after this one, for which it copies this one to the
-    // iterator's own place, where the pack may be.
+    // The kernel looks at the next record, and first copies this one to `iter.temp`, where the pack
+    // may be. So it gets another place for the copy.
     let mut copy: Single = pin_init::zeroed();
-    // SAFETY: By the precondition; the record and the place for its copy are there until the kernel
-    // is done with it, and the iterator is then as it was. A record that the kernel copies is no
-    // longer than that place.
+    // SAFETY: `iter` is valid, as the caller guarantees. The record and the place for its copy,
+    // which has the same size, exist until the kernel has finished. Then the members of the
+    // iterator are restored.
     unsafe {
         let (temp, temp_size) = ((*iter).temp, (*iter).temp_size);
         (*iter).temp = (&raw mut copy).cast();
@@ -211,23 +209,25 @@ unsafe fn print_single(
     }
 }
 
-/// Whose iterator it is.
+/// The type of the reader.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reader {
-    /// Of a file, at a copy.
+    /// A file, at a copy of the record.
     File,
-    /// Of a file that cannot come to the record again: kdb's, or one for which there was no memory.
+    /// A file that cannot return to the record: that of kdb, or one for which memory was short.
     Once,
-    /// Of one that takes records out.
+    /// A reader that consumes records.
     Pipe,
 }
 
 impl Reader {
+    /// Returns the type of the reader.
+    ///
     /// # Safety
     ///
     /// `iter` must be valid.
     unsafe fn of(iter: *mut abi::trace_iterator) -> Self {
-        // SAFETY: By the precondition.
+        // SAFETY: `iter` is valid, as the caller guarantees.
         unsafe {
             match (*iter).buffer_iter.is_null() {
                 true => Self::Pipe,
@@ -237,28 +237,28 @@ impl Reader {
         }
     }
 
-    /// The number of the first item to be shown.
+    /// Returns the number of the first item to show.
     ///
     /// # Safety
     ///
-    /// `iter` must be valid and at the record of that pack.
+    /// `iter` must be valid and at the record of `pack`.
     unsafe fn first(self, iter: *mut abi::trace_iterator, pack: &Pack) -> usize {
-        // SAFETY: By the precondition.
+        // SAFETY: `iter` is valid, as the caller guarantees.
         let (pos, idx) = unsafe { ((*iter).pos, (*iter).idx) };
-        // Of no use to such a reader, and set again with each `read()`: see `super::pipe`. That this
-        // very record was shown already means that the text was given up.
+        // Such a reader does not use `pos`, and each `read()` sets it again: see `super::pipe`. If
+        // this record was already shown, its text was discarded.
         match self {
             Self::Pipe if pos >= 0 && pos as u32 == idx as u32 => (pos >> 32) as usize,
             _ => pack.taken(),
         }
     }
 
-    /// Notes that items were shown, from `first` up to `done`; what becomes of the record if there
-    /// are more.
+    /// Stores that the items from `first` up to `done` were shown. Returns what happens to the
+    /// record; `more` says whether it has more items.
     ///
     /// # Safety
     ///
-    /// As for [`Reader::first`]; `at` is the record.
+    /// `iter` must be valid and at the record `at`, which is a pack.
     unsafe fn showed(
         self,
         iter: *mut abi::trace_iterator,
@@ -266,7 +266,8 @@ impl Reader {
         (first, done): (usize, usize),
         more: bool,
     ) -> Printed {
-        // SAFETY: By the precondition. A file's record is a copy of its own.
+        // SAFETY: `iter` is valid and at that record, as the caller guarantees. The record of a
+        // file is a copy that belongs to the file.
         unsafe {
             match self {
                 Self::File => {
@@ -293,16 +294,16 @@ impl Reader {
     }
 }
 
-/// Notes in the ring buffer how many items of the pack were shown. False if it is not there, and
-/// the reader would come to something else.
+/// Stores the number of shown items in the pack that is in the ring buffer. Returns false if the
+/// next record there is not the pack: then the reader cannot return to it.
 ///
 /// # Safety
 ///
-/// `iter` must be that of a reader that takes records out, and `at` its record.
+/// `iter` must belong to a reader that consumes records, and `at` must be its current record.
 unsafe fn note_in_buffer(iter: *mut abi::trace_iterator, at: &At, done: usize) -> bool {
     let (mut ts, mut lost) = (0, 0);
-    // SAFETY: By the precondition: the buffer that is read, and the record that comes next there,
-    // which stays as long as this reader has locked others out and does not consume it.
+    // SAFETY: `buffer` is the buffer that is read. Its next record exists as long as this reader
+    // excludes other readers and does not consume it.
     unsafe {
         let buffer = (*(*iter).array_buffer).buffer;
         let event = ring_buffer_peek(buffer, at.cpu, &mut ts, &mut lost);
@@ -329,14 +330,16 @@ unsafe fn note_in_buffer(iter: *mut abi::trace_iterator, at: &At, done: usize) -
     }
 }
 
-/// Shows the next item of the pack that an iterator is at, or what a [`Single`] says.
+/// Shows the next item of the pack at an iterator, or the text of a [`Single`].
 ///
 /// # Safety
 ///
-/// For the kernel, by `event.c`, which prints a record of the kind of packs.
+/// Only for the print function in `event.c`: `iter` must be valid and at a record with the type
+/// number of packs.
 #[no_mangle]
 unsafe extern "C" fn ktrace_pack_print(iter: *mut abi::trace_iterator) -> c_uint {
-    // SAFETY: By the precondition: the iterator is at a record, whose length it tells.
+    // SAFETY: `iter` is valid and at a record of that type, as the caller guarantees. The length of
+    // the record is checked before it is read.
     unsafe {
         let at = At::new(iter);
         if at.is_long(size_of::<Single>()) && (*at.head()).start == 0 {
@@ -349,24 +352,26 @@ unsafe extern "C" fn ktrace_pack_print(iter: *mut abi::trace_iterator) -> c_uint
     }
 }
 
-/// Ends the line of a record that has nothing to show.
+/// Prints the text of a record that has no items.
 ///
 /// # Safety
 ///
-/// As for [`ktrace_pack_print`].
+/// `iter` must be valid.
 unsafe fn print_nothing(iter: *mut abi::trace_iterator) -> c_uint {
-    // SAFETY: By the precondition.
+    // SAFETY: `iter` is valid, as the caller guarantees, and only this function uses its text.
     let mut seq = unsafe { Seq::from_raw(addr_of_mut!((*iter).seq)) };
     seq.text("funcgraph_pack: no calls\n");
     seq.code()
 }
 
+/// Prints the next item of a pack, with its own columns.
+///
 /// # Safety
 ///
-/// As for [`ktrace_pack_print`]; the iterator is at that pack.
+/// `iter` must be valid and at the record `at`, which is `pack`.
 unsafe fn print_next(iter: *mut abi::trace_iterator, at: At, pack: &Pack) -> c_uint {
-    // SAFETY: By the precondition, here and below. The words are looked at before the next record
-    // is looked for.
+    // SAFETY: `iter` is valid and at that record, as the caller guarantees. The words are read
+    // before the kernel looks for the next record.
     unsafe {
         let reader = Reader::of(iter);
         let first = reader.first(iter, pack);
@@ -385,7 +390,7 @@ unsafe fn print_next(iter: *mut abi::trace_iterator, at: At, pack: &Pack) -> c_u
 
         let text = text_of(iter);
         let (len, is_comment) = (text.len(), text.ends_with(COMMENT));
-        // How long is what the kernel has printed in front? As long as it is once more.
+        // Prints the columns again, without a text, to find out their length.
         let kind = (*at.entry).type_;
         let mut single = Single::new(kind, own.pid, &said, &shown);
         single.what = NOTHING;
@@ -406,8 +411,8 @@ unsafe fn print_next(iter: *mut abi::trace_iterator, at: At, pack: &Pack) -> c_u
         let (printed, _) = print_single(iter, &mut single, then);
         at.put(iter);
         let is_whole = printed == Printed::Done as c_uint && (*iter).seq.full == 0;
-        // Of text that is longer than a page, `splice()` gives the reader the first page, and the
-        // kernel drops the rest.
+        // If the text is longer than a page, `splice()` passes the first page to the reader, and
+        // the kernel drops the rest.
         let is_too_long = reader == Reader::Pipe && text_of(iter).len() > PAGE_SIZE;
         if !is_whole || is_too_long && columns < len {
             return Printed::Partial as c_uint;
@@ -415,7 +420,7 @@ unsafe fn print_next(iter: *mut abi::trace_iterator, at: At, pack: &Pack) -> c_u
         let done = first.wrapping_add(shown.nr);
         let printed = reader.showed(iter, &at, (first, done), more);
         if is_comment && printed == Printed::Done {
-            // function_graph ends its comment by itself.
+            // function_graph itself adds the end of the comment.
             let len = text_of(iter).len();
             if text_of(iter).ends_with(COMMENT_END) {
                 take_back(iter, len.saturating_sub(COMMENT_END.len()));
@@ -429,10 +434,11 @@ unsafe fn print_next(iter: *mut abi::trace_iterator, at: At, pack: &Pack) -> c_u
 ///
 /// # Safety
 ///
-/// As for [`ktrace_pack_print`]; the iterator is at a [`Single`].
+/// `iter` must be valid and at a [`Single`].
 unsafe fn print_text(iter: *mut abi::trace_iterator, at: &At) -> c_uint {
     let single: *mut Single = at.entry.cast();
-    // SAFETY: By the precondition: the record is as long. Whatever it holds are numbers.
+    // SAFETY: `iter` is at a `Single`, as the caller guarantees, so the record is that long. All
+    // its members are integers.
     unsafe {
         addr_of_mut!((*single).before).write_unaligned(text_of(iter).len() as u64);
         let what = addr_of!((*single).what).read_unaligned();
@@ -476,7 +482,7 @@ unsafe fn print_text(iter: *mut abi::trace_iterator, at: &At) -> c_uint {
     }
 }
 
-/// Adds a call as function_graph shows it, with how long it took if that column is shown.
+/// Adds a call in the format of function_graph; with its duration in ns if that column is shown.
 fn print_call(seq: &mut Seq<'_>, what: u32, func: usize, depth: i32, ns: Option<u64>) {
     match ns {
         Some(_) if what == BEGIN => seq.text("              |  "),
@@ -490,7 +496,7 @@ fn print_call(seq: &mut Seq<'_>, what: u32, func: usize, depth: i32, ns: Option<
     }
     seq.spaces((depth.max(0) as usize).wrapping_mul(INDENT));
     if what == RETURN {
-        // What stands before it on other lines may be of other tasks.
+        // The preceding lines may be of other tasks, so the function is named.
         seq.text("} /* ");
         seq.symbol(func);
         seq.text(" */\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Whether this kernel does what packs rely on beyond the layout of its types: `selftest.c` tries it on a
-//! ring buffer of its own when the module is loaded.
+//! Checks what packs require of the kernel beyond the layout of its types: `selftest.c` tests it on
+//! a ring buffer of its own when the module is loaded.
 
 use core::ffi::CStr;
 
@@ -22,7 +22,7 @@ use crate::ktrace::{
     },
 };
 
-// Some structs behind these pointers have no members in some configurations.
+// In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
     fn ktrace_test_packs(
@@ -33,22 +33,24 @@ extern "C" {
 
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// Tries what packs rely on. If the kernel does not do it, [`supported`] returns an error, and a line in the
-/// kernel log says why. May sleep.
+/// Runs the self-test of packs.
+///
+/// If it fails, [`supported`] returns an error from then on, and a line in the kernel log has the
+/// reason. May sleep.
 ///
 /// # Errors
 ///
-/// `ENOMEM`.
+/// `ENOMEM` if memory is short; a failed test is not an error.
 pub fn run(_: Resolved) -> Result {
     let ops = Data::TraceSeqOps.as_ptr::<bindings::seq_operations>();
     let tr = Data::GlobalTrace.as_ptr::<abi::trace_array>();
-    // SAFETY: In task context. The types that it looks into fit, as `Resolved` shows, and both variables
-    // are of these types.
+    // SAFETY: Task context. `Resolved` shows that the layouts of the types that are used are right
+    // and that both symbols were found, and the symbols have these types.
     let reason = from_err_ptr(unsafe { ktrace_test_packs(ops, tr) }.cast_mut())?;
     if reason.is_null() {
         return Ok(());
     }
-    // SAFETY: Not null, hence a constant string in `selftest.c`.
+    // SAFETY: `reason` is not null, so it is a constant string in `selftest.c`.
     let reason = unsafe { CStr::from_chars(reason) };
     pr_warn!(
         "self-test: {}: compact records are not supported with this kernel\n",
@@ -62,7 +64,7 @@ pub fn run(_: Resolved) -> Result {
 ///
 /// # Errors
 ///
-/// `EOPNOTSUPP`.
+/// `EOPNOTSUPP` if the self-test failed.
 pub fn supported() -> Result {
     match REFUSED.load(Relaxed) {
         true => Err(Error::from_errno(-(bindings::EOPNOTSUPP as c_int))),

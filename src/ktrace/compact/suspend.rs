@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! No packs while the system is suspended: their times are counts of a counter that goes on then, or
-//! is set back, and a trace clock that stops. `compact.c` says why it is done in this way.
+//! Prevents packs while the system is suspended: their times are values of a counter that then
+//! continues or is set back, while the trace clock stops. `compact.c` explains the solution.
 //!
 //! C header: `include/linux/suspend.h` (`register_pm_notifier()`).
 
@@ -18,16 +18,18 @@ extern "C" {
     fn ktrace_unwatch_suspend();
 }
 
-/// Returns whether the system is suspended, about to be, or not quite resumed. Any context, with
-/// preemption off: packs are closed when all CPUs that have read the former value have it on again.
+/// Returns whether the system is suspended, about to be suspended, or not completely resumed.
+///
+/// Any context, with preemption off: packs are closed once all CPUs that may have read the former
+/// value have enabled preemption again.
 #[inline]
 pub(super) fn is_under_way() -> bool {
-    // SAFETY: Reads a word.
+    // SAFETY: `ktrace_is_suspended()` has no preconditions; it reads a word.
     unsafe { ktrace_is_suspended() }
 }
 
-/// As long as this lives, all packs are closed when the system is about to be suspended, and none is
-/// begun until it has resumed.
+/// A registered PM notifier: while it exists, all packs are closed before the system is suspended,
+/// and none is begun until it has resumed.
 ///
 /// # Invariants
 ///
@@ -41,7 +43,7 @@ impl Watch {
     ///
     /// Those of `register_pm_notifier()`.
     pub fn new(_: Resolved) -> Result<Self> {
-        // SAFETY: A module makes one of these, when it is loaded.
+        // SAFETY: Not registered yet: the module creates only one of these, when it is loaded.
         to_result(unsafe { ktrace_watch_suspend() })?;
         // INVARIANT: Just registered.
         Ok(Self(()))
@@ -50,7 +52,8 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // SAFETY: Registered, by the invariant. Waits until it does not run any more.
+        // SAFETY: The notifier is registered, by the type invariant. This waits until it does not
+        // run any more.
         unsafe { ktrace_unwatch_suspend() };
     }
 }

@@ -1,53 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The words of a pack: how a call becomes a word of 64 bits, and a word a call.
+//! The words of a pack: encodes an item as 64-bit words and decodes it.
 //!
-//! Times are told by how many counts of the CPU's counter went by since the item before, addresses by how far they lie
-//! from the beginning of the kernel's text. What lies elsewhere, as modules do, has its address in
-//! a word of its own, which others name by its place in the pack. A pack says all that it takes to
-//! read it, so nothing that is told of it can be overwritten before it is.
+//! Times are stored as the number of counter ticks since the previous item, addresses as the offset
+//! from the start of the kernel text. An address outside the kernel text (modules) has a word of
+//! its own, and other words refer to it by its index in the pack. A pack contains everything that
+//! is needed to decode it, so it never depends on another record, which may have been overwritten.
 //!
 //! ```text
 //! 63   61  59      58
-//! 11 | index 6, delta 24 | 1 | 0 | index 6, delta 24    once more that function, twice
+//! 11 | index 6, delta 24 | 1 | 0 | index 6, delta 24    two functions that the pack already has
 //! 10 | ip 23 | parent_ip 25 | delta 14                  a function was called
-//! 01 | 0 0 | func 23 | depth 6 | ns 15 | delta 16       a call that returned, with no beginning
-//! 01 | 0 1 | func 23 | depth 6 | ns 15 | delta 16       the beginning of a call, ns before
-//! 01 | 1 0 | func 23 | depth 6 | ns 19 | delta 12       the return of a call that has one
-//! 00 | 0 1 | address 60                                 an address for others to name
-//! 00 | 1 0 | context 16 | 0 | delta 24                      in this context from here on
-//! 0                                                     nothing yet
+//! 01 | 0 0 | func 23 | depth 6 | ns 15 | delta 16       a call that returned, without entry item
+//! 01 | 0 1 | func 23 | depth 6 | ns 15 | delta 16       the entry of a call, `ns` after its start
+//! 01 | 1 0 | func 23 | depth 6 | ns 19 | delta 12       the return of a call with entry item
+//! 00 | 0 1 | address 60                                 an address that other words refer to
+//! 00 | 1 0 | context 16 | 0 | delta 24                      the context from here on
+//! 00 | 1 1 | ns 60                                      upper bits of the `ns` of the next call
+//! 0                                                     not used yet
 //! ```
 
-/// What a count of the counter takes, in ns, is told times 2 to this.
+/// Fixed-point shift: ns per counter tick are stored as `ns << MULT_SHIFT`.
 pub const MULT_SHIFT: u32 = 22;
 
-/// Words that a pack has at most.
+/// Maximum number of words in a pack.
 pub const MAX_WORDS: usize = 120;
 
-/// Those that others can name: as many as there are numbers of six bits.
+/// Number of words that other words can refer to: an index has six bits.
 pub const NAMED_WORDS: usize = 64;
 
-/// What happened.
+/// An event in a pack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Item {
     /// A function was called.
     Function {
-        /// Where the call to ftrace stands.
+        /// The address of the call to ftrace in the function.
         ip: usize,
-        /// Where it returns to.
+        /// The return address of the function.
         parent_ip: usize,
     },
-    /// A call returned whose beginning is not recorded.
+    /// A call returned that has no entry item.
     Leaf(Call),
-    /// A call began, so many ns before.
+    /// A call began, [`Call::ns`] before the time of this item.
     Begin(Call),
-    /// A call returned whose beginning is recorded.
+    /// A call returned that has an entry item.
     Return(Call),
 }
 
 impl Item {
-    /// Whether it is the beginning of a call, and that its return.
+    /// Returns whether `self` is the entry of a call and `other` the return of that call.
     pub fn is_ended_by(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Begin(begin), Self::Return(ret)) => {
@@ -63,9 +64,9 @@ impl Item {
 pub struct Call {
     /// The function.
     pub func: usize,
-    /// How deep it is.
+    /// Its depth.
     pub depth: i32,
-    /// How long it took, or how many ns before its record it began.
+    /// Its duration in ns; for [`Item::Begin`], the ns between the start of the call and the item.
     pub ns: u64,
 }
 
@@ -82,13 +83,13 @@ const CONTEXT: u64 = 2 << SUBKIND;
 const LONG: u64 = 3 << SUBKIND;
 const TOP: u64 = 0b1111 << SUBKIND;
 
-/// Room for how much later a function is than the item before, in half a word.
+/// Number of bits for the time delta in half a word.
 pub const DELTA_BITS: u32 = 24;
 const SHORT_BITS: u32 = 30;
-/// Of a word with two halves: the second is there.
+/// In a word of two halves: the second half is used.
 const SECOND: u64 = 1 << 31;
 
-/// A number in so many bits, if it fits.
+/// Returns whether `value` fits in `bits` bits.
 const fn fits(value: u64, bits: u32) -> bool {
     value >> bits == 0
 }
@@ -97,31 +98,31 @@ const fn field(word: u64, at: u32, bits: u32) -> u64 {
     word >> at & ((1 << bits) - 1)
 }
 
-/// A kind of field for addresses: so many bits, for multiples of so many bytes.
+/// A field for addresses: its width, and the number of low bits that it omits.
 #[derive(Clone, Copy)]
 pub struct Place {
     bits: u32,
     shift: u32,
 }
 
-/// Of a function.
+/// The field for the address of a function.
 pub const FUNC: Place = Place { bits: 23, shift: 2 };
-/// Of an instruction.
+/// The field for the address of an instruction.
 pub const SITE: Place = site(SITE_SHIFT);
 
-/// How many bits of an instruction's address are 0, on the architecture that this is built for.
+/// Number of low bits that are 0 in each instruction address of the target architecture.
 pub const SITE_SHIFT: u32 = if cfg!(target_arch = "aarch64") { 2 } else { 0 };
 
 const fn site(shift: u32) -> Place {
     Place { bits: 25, shift }
 }
 
-/// What addresses of the kernel that made a pack are told by.
+/// The parameters to decode the addresses in a pack, of the kernel that wrote it.
 #[derive(Clone, Copy)]
 pub struct Text {
-    /// Where it begins, more or less.
+    /// The start of the kernel text, rounded down.
     pub base: usize,
-    /// Its [`SITE_SHIFT`].
+    /// [`SITE_SHIFT`] of that kernel.
     pub site_shift: u32,
 }
 
@@ -130,7 +131,7 @@ impl Place {
         (1 << self.bits) - NAMED_WORDS as u64
     }
 
-    /// What stands for an address, if it can be said so.
+    /// Returns the field value for an address; `None` if it is out of range or not aligned.
     #[inline(always)]
     pub fn near(self, base: usize, address: usize) -> Option<u64> {
         let offset = address.wrapping_sub(base) as u64;
@@ -138,7 +139,7 @@ impl Place {
         (value < self.first_index() && value << self.shift == offset).then_some(value)
     }
 
-    /// What stands for the address in that word of the pack.
+    /// Returns the field value that refers to the address word at `index`.
     #[inline]
     pub fn far(self, index: usize) -> u64 {
         self.first_index() + (index % NAMED_WORDS) as u64
@@ -153,13 +154,14 @@ impl Place {
     }
 }
 
-/// An address for others to name, if it is one of the kernel's.
+/// Returns an address word; `None` if the address is not a kernel address.
 pub fn address(address: usize) -> Option<u64> {
     let address = address as u64;
     (address & TOP == TOP).then_some(address & !TOP | ADDRESS)
 }
 
-/// Another context, as the kernel packs it for a record, and so many counts later.
+/// Returns a context word: the context changes to `packed` (as the kernel packs it for a record),
+/// `delta` ticks after the previous item. `None` if `delta` does not fit.
 pub fn context(packed: u32, delta: u64) -> Option<u64> {
     fits(delta, DELTA_BITS).then_some(CONTEXT | context_bits(packed) << 40 | delta)
 }
@@ -168,18 +170,19 @@ const fn context_bits(packed: u32) -> u64 {
     (packed >> 16 & 0xff) as u64 | ((packed & 0xff) as u64) << 8
 }
 
-/// A function was called; the addresses as [`FUNC`] and [`SITE`] have them.
+/// Returns the word for a function; `ip` and `parent_ip` are values of the fields [`FUNC`] and
+/// [`SITE`]. `None` if `delta` does not fit.
 #[inline]
 pub fn function(ip: u64, parent_ip: u64, delta: u64) -> Option<u64> {
     fits(delta, 14).then_some(FUNCTION | ip << 39 | parent_ip << 14 | delta)
 }
 
-/// What stands in that word of the pack once more, as a word with room for another half.
+/// Returns a word whose first half repeats the function at `index`, and whose second half is free.
 pub fn first_again(index: usize) -> u64 {
     AGAIN | half(index) << 32
 }
 
-/// The same as the other half, to be put to such a word by `|`.
+/// Returns a second half that repeats the function at `index`. Combine it with the word by `|`.
 pub fn second_again(index: usize) -> u64 {
     SECOND | half(index)
 }
@@ -188,27 +191,28 @@ fn half(index: usize) -> u64 {
     ((index % NAMED_WORDS) as u64) << DELTA_BITS
 }
 
-/// A word of [`first_again`], so much later.
+/// Adds a time delta to a word of [`first_again`]; `None` if it does not fit.
 pub fn first_half(word: u64, delta: u64) -> Option<u64> {
     fits(delta, DELTA_BITS).then_some(word | delta << 32)
 }
 
-/// A half of [`second_again`], so much later.
+/// Adds a time delta to a half of [`second_again`]; `None` if it does not fit.
 pub fn second_half(half: u64, delta: u64) -> Option<u64> {
     fits(delta, DELTA_BITS).then_some(half | delta)
 }
 
-/// The word that a half is about.
+/// Returns the index in a half.
 pub fn index_of(half: u64) -> usize {
     field(half, DELTA_BITS, 6) as usize
 }
 
-/// How many bits of a call's word are for times, and how many of these for what went by.
+/// Number of bits in the word of a call for `ns` and delta together; then those of the delta.
 const TIME_BITS: u32 = 31;
 const DELTA_OF_RETURN: u32 = 12;
 const DELTA_OF_CALL: u32 = 16;
 
-/// What stands before a call that took longer than its word can tell, and the rest of it.
+/// Splits a call whose `ns` does not fit in its word: returns the word with the upper bits, which
+/// precedes the call, and the call with the other bits. `None` if `ns` fits.
 pub fn long(item: &Item) -> Option<(u64, Item)> {
     let split = |call: &Call, delta_bits: u32| {
         let bits = TIME_BITS - delta_bits;
@@ -232,7 +236,8 @@ pub fn long(item: &Item) -> Option<(u64, Item)> {
     (word != LONG).then_some((word, item))
 }
 
-/// A call; the function as [`FUNC`] has it.
+/// Returns the word for a call; `func` is a value of the field [`FUNC`]. `None` if a value does not
+/// fit.
 #[inline]
 pub fn call(item: &Item, func: u64, delta: u64) -> Option<u64> {
     let (kind, call, delta_bits) = match item {
@@ -246,24 +251,24 @@ pub fn call(item: &Item, func: u64, delta: u64) -> Option<u64> {
     ok.then_some(kind | func << 37 | depth << 31 | call.ns << delta_bits | delta)
 }
 
-/// How far a pack was read, and what is to be known of what stands before.
+/// A position in a pack, with the state that is needed to decode the next word.
 #[derive(Clone, Copy)]
 pub struct Reader {
     text: Text,
     at: usize,
-    /// The second half of a word comes next.
+    /// Whether the second half of a word comes next.
     second: bool,
     start: u64,
     counts: u64,
     mult: u32,
     context: u64,
-    /// See [`long`].
+    /// Upper bits of the `ns` of the next call; see [`long`].
     long: u64,
 }
 
-/// The words of a pack, wherever they are.
+/// The words of a pack, wherever they are stored.
 pub trait Words {
-    /// One of them; 0 if it is not there.
+    /// Returns the word at `index`, or 0 if there is none.
     fn word(&self, index: usize) -> u64;
 }
 
@@ -273,22 +278,22 @@ impl Words for [u64] {
     }
 }
 
-/// What a pack says.
+/// A decoded item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Said {
-    /// What happened.
+    /// The event.
     pub item: Item,
-    /// When.
+    /// Its time in ns.
     pub time: u64,
-    /// Flags of the context.
+    /// The flags of its context.
     pub flags: u8,
-    /// How deep preemption and migration were disabled.
+    /// The nesting depth of disabled preemption and migration.
     pub preempt_count: u8,
 }
 
 impl Reader {
-    /// Of a pack that was begun at `time`, in ns, in the context that its record tells. A count takes
-    /// `mult` ns, divided by 2 to [`MULT_SHIFT`].
+    /// Creates a reader of a pack that begins at `time` (in ns) in the context of its record. A
+    /// counter tick is `mult` ns, divided by 2^[`MULT_SHIFT`].
     pub fn new(text: Text, time: u64, mult: u32, (flags, preempt_count): (u8, u8)) -> Self {
         Self {
             text,
@@ -344,7 +349,7 @@ impl Reader {
         }
     }
 
-    /// The item of the next word or half of one, if that is one that tells of something.
+    /// Decodes the next word, or half of one. `None` if it holds no item.
     fn step(&mut self, words: &(impl Words + ?Sized)) -> Option<Item> {
         let word = words.word(self.at);
         if self.second {
@@ -378,7 +383,7 @@ impl Reader {
         }
     }
 
-    /// What is said next.
+    /// Returns the next item; `None` at the end of the pack.
     pub fn next(&mut self, words: &(impl Words + ?Sized)) -> Option<Said> {
         while words.word(self.at) != 0 {
             if let Some(item) = self.step(words) {
@@ -394,7 +399,7 @@ impl Reader {
     }
 }
 
-/// All that a pack says.
+/// Iterates over the items of a pack, from the position of `reader` on.
 pub fn items(mut reader: Reader, words: &(impl Words + ?Sized)) -> impl Iterator<Item = Said> + '_ {
     core::iter::from_fn(move || reader.next(words))
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The way from the callbacks in `fgraph.c` to the one type that they serve.
+//! Passes the callbacks of `fgraph.c` to the one type that implements the hook.
 
 use kernel::prelude::*;
 
@@ -17,10 +17,13 @@ use super::{
 };
 use crate::ktrace::abi;
 
+/// Passes a call to the hook.
+///
 /// # Safety
 ///
-/// For `fgraph.c`: `graph` is that of a registered [`Hook`] of this type, `task` the current
-/// one, and the others are what the kernel passed to the callback.
+/// Only for `fgraph.c`, in the callback for a call: `graph` must belong to a registered
+/// [`super::Hook`] of this type, `task` must be the current one, and `call` and `fregs` must be
+/// what the kernel passed.
 #[doc(hidden)]
 #[inline]
 pub unsafe fn dispatch_call<G: Bound>(
@@ -29,23 +32,28 @@ pub unsafe fn dispatch_call<G: Bound>(
     fregs: *mut c_void,
     task: *mut kernel::bindings::task_struct,
 ) -> bool {
-    // SAFETY: By the precondition; `shared` is the first member. Freed only after the callback has
+    // SAFETY: `graph` belongs to a registered hook of this type, as the caller guarantees, and
+    // `shared` is the first member of `Inner`. The hook is freed only after the callback has
     // returned.
     let inner = unsafe { &*graph.cast::<Inner<G>>() };
-    // SAFETY: By the precondition.
+    // SAFETY: `call` is what the kernel passed, as the caller guarantees.
     let call = unsafe { &*call.cast::<abi::ftrace_graph_ent>() };
-    // Kernels differ in how wide it is; it is a small number.
+    // Its type differs between kernels; the value is small.
     let depth = call.depth as i32;
-    // SAFETY: Within the callback preemption is off, and the call is on the shadow stack.
+    // SAFETY: In the callback, preemption is off, and the call is on the shadow stack of the
+    // current task.
     let open = unsafe { inner.open(task, depth) };
-    // SAFETY: As above.
+    // SAFETY: In the callback for this call, with the `fregs` that ftrace passed.
     let call = unsafe { Call::new(open, call.func, fregs) };
     inner.state.called(&call)
 }
 
+/// Passes a fast-path call whose entry must be written now to the hook.
+///
 /// # Safety
 ///
-/// As for [`dispatch_call`]; `frame` is what `fgraph.c` has just filled in for that call.
+/// Those of [`dispatch_call`]; `frame` must be the frame that `fgraph.c` has just filled in for
+/// that call.
 #[doc(hidden)]
 #[inline]
 pub unsafe fn dispatch_began<G: Bound>(
@@ -55,25 +63,29 @@ pub unsafe fn dispatch_began<G: Bound>(
     task: *mut kernel::bindings::task_struct,
     frame: *mut c_void,
 ) -> bool {
-    // SAFETY: By the precondition; `shared` is the first member. Freed only after the callback has
+    // SAFETY: `graph` belongs to a registered hook of this type, as the caller guarantees, and
+    // `shared` is the first member of `Inner`. The hook is freed only after the callback has
     // returned.
     let inner = unsafe { &*graph.cast::<Inner<G>>() };
-    // SAFETY: By the precondition.
+    // SAFETY: `call` is what the kernel passed, as the caller guarantees.
     let call = unsafe { &*call.cast::<abi::ftrace_graph_ent>() };
-    // SAFETY: Within the callback preemption is off, and the call is on the shadow stack.
+    // SAFETY: In the callback, preemption is off, and the call is on the shadow stack of the
+    // current task.
     let open = unsafe { inner.open(task, call.depth as i32) };
-    // SAFETY: Within the callback, with what ftrace passed.
+    // SAFETY: In the callback for this call, with the `fregs` that ftrace passed.
     let call = unsafe { Call::new(open, call.func, fregs) };
-    // SAFETY: By the precondition, the frame was filled in on the shadow stack, where it stays until the callback
-    // returns.
+    // SAFETY: The frame was filled in on the shadow stack, as the caller guarantees, and exists
+    // until the callback returns.
     inner.state.began(&call, unsafe { FrameRef::made(frame) })
 }
 
-/// Calls `with` with the hook and the return that the kernel tells of.
+/// Calls `with` with the hook and a return.
 ///
 /// # Safety
 ///
-/// As for [`dispatch_call`], within the callback for a return.
+/// Only for `fgraph.c`, in the callback for a return: `graph` must belong to a registered
+/// [`super::Hook`] of this type, `task` must be the current one, and `ret` and `fregs` must be what
+/// the kernel passed.
 #[doc(hidden)]
 #[inline(always)]
 pub unsafe fn dispatch_return<G: Bound>(
@@ -83,20 +95,25 @@ pub unsafe fn dispatch_return<G: Bound>(
     task: *mut kernel::bindings::task_struct,
     with: impl FnOnce(&G, &Return<'_>),
 ) {
-    // SAFETY: By the precondition; `shared` is the first member. Freed only after the callback has
+    // SAFETY: `graph` belongs to a registered hook of this type, as the caller guarantees, and
+    // `shared` is the first member of `Inner`. The hook is freed only after the callback has
     // returned.
     let inner = unsafe { &*graph.cast::<Inner<G>>() };
-    // SAFETY: By the precondition.
+    // SAFETY: `ret` is what the kernel passed, as the caller guarantees.
     let ret = unsafe { &*ret.cast::<abi::ftrace_graph_ret>() };
-    // SAFETY: By the precondition; the call leaves the shadow stack after the callback.
+    // SAFETY: In the callback, preemption is off, and the call is on the shadow stack of the
+    // current task until the callback returns.
     let open = unsafe { inner.open(task, ret.depth) };
-    // SAFETY: As above.
+    // SAFETY: In the callback for this return, with the `fregs` that ftrace passed.
     with(&inner.state, &unsafe { Return::new(open, ret, fregs) });
 }
 
+/// Passes a fast-path return to the hook, which only adds up times.
+///
 /// # Safety
 ///
-/// As for [`dispatch_call`].
+/// Only for `fgraph.c`, in the callback for a return: `graph` must belong to a registered
+/// [`super::Hook`] of this type, and `ret` must be what the kernel passed.
 #[doc(hidden)]
 #[inline]
 pub unsafe fn dispatch_add<G: Bound>(
@@ -105,24 +122,29 @@ pub unsafe fn dispatch_add<G: Bound>(
     total_ns: u64,
     cpu: u32,
 ) {
-    // SAFETY: By the precondition.
+    // SAFETY: `graph` belongs to a registered hook of this type, as the caller guarantees. The hook
+    // is freed only after the callback has returned.
     let inner = unsafe { &*graph.cast::<Inner<G>>() };
-    // SAFETY: By the precondition.
+    // SAFETY: `ret` is what the kernel passed, as the caller guarantees.
     let ret = unsafe { &*ret.cast::<abi::ftrace_graph_ret>() };
     inner.state.added(cpu as usize, ret.func, total_ns);
 }
 
+/// Reports a full shadow stack to the hook.
+///
 /// # Safety
 ///
-/// As for [`dispatch_call`].
+/// Only for `fgraph.c`, in the callback for a call: `graph` must belong to a registered
+/// [`super::Hook`] of this type.
 #[doc(hidden)]
 #[inline]
 pub unsafe fn dispatch_full<G: Bound>(graph: *mut c_void) {
-    // SAFETY: By the precondition.
+    // SAFETY: `graph` belongs to a registered hook of this type, as the caller guarantees. The hook
+    // is freed only after the callback has returned.
     unsafe { &*graph.cast::<Inner<G>>() }.state.stack_full();
 }
 
-/// Names the one type whose [`super::GraphHook`] the callbacks call.
+/// Selects the one type whose [`super::GraphHook`] the callbacks call.
 #[macro_export]
 macro_rules! bind_graph_hook {
     ($hook:ty) => {
@@ -141,8 +163,8 @@ macro_rules! bind_graph_hook {
                 [const { $crate::ktrace::atomic::AtomicPtr::null() };
                     $crate::ktrace::gate::SLOTS as usize];
 
-            // SAFETY: The functions below are what the C side calls; one static, which is not
-            // visible outside this block.
+            // SAFETY: The C side calls the functions below. `hooks()` always returns the same
+            // static, which is not visible outside this block.
             unsafe impl fgraph::Bound for $hook {
                 fn hooks() -> &'static fgraph::Hooks<Self> {
                     &HOOKS
@@ -151,7 +173,7 @@ macro_rules! bind_graph_hook {
 
             /// # Safety
             ///
-            /// For `fgraph.c`: a registered hook, and what the kernel passed.
+            /// Only for `fgraph.c`: the requirements of `dispatch_call()`.
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_called(
                 call: *const c_void,
@@ -159,13 +181,13 @@ macro_rules! bind_graph_hook {
                 fregs: *mut c_void,
                 task: *mut ::kernel::bindings::task_struct,
             ) -> c_int {
-                // SAFETY: By the precondition.
+                // SAFETY: The caller guarantees what `dispatch_call()` requires.
                 c_int::from(unsafe { fgraph::dispatch_call::<$hook>(call, graph, fregs, task) })
             }
 
             /// # Safety
             ///
-            /// For `fgraph.c`: a registered hook, and what the kernel passed.
+            /// Only for `fgraph.c`: the requirements of `dispatch_return()`.
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_returned(
                 ret: *const c_void,
@@ -173,7 +195,7 @@ macro_rules! bind_graph_hook {
                 fregs: *mut c_void,
                 task: *mut ::kernel::bindings::task_struct,
             ) {
-                // SAFETY: By the precondition.
+                // SAFETY: The caller guarantees what `dispatch_return()` requires.
                 unsafe {
                     fgraph::dispatch_return::<$hook>(ret, graph, fregs, task, |hook, ret| {
                         hook.returned(ret)
@@ -183,7 +205,7 @@ macro_rules! bind_graph_hook {
 
             /// # Safety
             ///
-            /// For `fgraph.c`: a registered hook, and what the kernel passed.
+            /// Only for `fgraph.c`: the requirements of `dispatch_return()`.
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_ended(
                 ret: *const c_void,
@@ -193,7 +215,7 @@ macro_rules! bind_graph_hook {
                 total_ns: u64,
                 written: u64,
             ) {
-                // SAFETY: By the precondition.
+                // SAFETY: The caller guarantees what `dispatch_return()` requires.
                 unsafe {
                     fgraph::dispatch_return::<$hook>(ret, graph, fregs, task, |hook, ret| {
                         hook.ended(ret, total_ns, written != 0)
@@ -203,7 +225,7 @@ macro_rules! bind_graph_hook {
 
             /// # Safety
             ///
-            /// For `fgraph.c`: a registered hook, and what the kernel passed.
+            /// Only for `fgraph.c`: the requirements of `dispatch_return()`.
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_late(
                 ret: *const c_void,
@@ -212,7 +234,7 @@ macro_rules! bind_graph_hook {
                 task: *mut ::kernel::bindings::task_struct,
                 total_ns: u64,
             ) {
-                // SAFETY: By the precondition.
+                // SAFETY: The caller guarantees what `dispatch_return()` requires.
                 unsafe {
                     fgraph::dispatch_return::<$hook>(ret, graph, fregs, task, |hook, ret| {
                         hook.late(ret, total_ns)
@@ -222,7 +244,7 @@ macro_rules! bind_graph_hook {
 
             /// # Safety
             ///
-            /// For `fgraph.c`: a registered hook, what the kernel passed, and the frame of the call.
+            /// Only for `fgraph.c`: the requirements of `dispatch_began()`.
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_began(
                 call: *const c_void,
@@ -231,7 +253,7 @@ macro_rules! bind_graph_hook {
                 task: *mut ::kernel::bindings::task_struct,
                 frame: *mut c_void,
             ) -> c_int {
-                // SAFETY: By the precondition.
+                // SAFETY: The caller guarantees what `dispatch_began()` requires.
                 c_int::from(unsafe {
                     fgraph::dispatch_began::<$hook>(call, graph, fregs, task, frame)
                 })
@@ -239,7 +261,7 @@ macro_rules! bind_graph_hook {
 
             /// # Safety
             ///
-            /// For `fgraph.c`: a registered hook, and what the kernel passed.
+            /// Only for `fgraph.c`: the requirements of `dispatch_add()`.
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_added(
                 ret: *const c_void,
@@ -247,25 +269,25 @@ macro_rules! bind_graph_hook {
                 total_ns: u64,
                 cpu: c_uint,
             ) {
-                // SAFETY: By the precondition.
+                // SAFETY: The caller guarantees what `dispatch_add()` requires.
                 unsafe { fgraph::dispatch_add::<$hook>(ret, graph, total_ns, cpu) }
             }
 
             /// # Safety
             ///
-            /// For `markers.c`: with preemption off.
+            /// Only for `markers.c`: preemption must be off.
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_interposed(context: c_uint) {
-                // SAFETY: By the precondition.
+                // SAFETY: Preemption is off, as the caller guarantees.
                 unsafe { fgraph::current_interposes::<$hook>(context) }
             }
 
             /// # Safety
             ///
-            /// For `fgraph.c`: a registered hook.
+            /// Only for `fgraph.c`: the requirements of `dispatch_full()`.
             #[no_mangle]
             unsafe extern "C" fn ktrace_graph_full(graph: *mut c_void) {
-                // SAFETY: By the precondition.
+                // SAFETY: The caller guarantees what `dispatch_full()` requires.
                 unsafe { fgraph::dispatch_full::<$hook>(graph) }
             }
         };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Hooks from when they are registered until they are gone.
+//! Registers and unregisters hooks, and finds the registered ones.
 
 use core::ptr::{
     addr_of_mut,
@@ -47,7 +47,7 @@ use crate::ktrace::{
     trace_array::TraceArray, //
 };
 
-// Some structs behind these pointers have no members in some configurations.
+// In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
     fn ktrace_graph_init(graph: *mut Shared);
@@ -63,11 +63,11 @@ extern "C" {
     fn ktrace_call_fgraph_init_ops(ops: *mut abi::ftrace_ops, from: *mut abi::ftrace_ops);
 }
 
-/// A hook where the callbacks find it.
+/// A hook, as the callbacks find it.
 #[doc(hidden)]
 #[repr(C)]
 pub struct Inner<G> {
-    // First, so that the one can be found from the other.
+    // First, so that a pointer to it is a pointer to the `Inner`.
     shared: Shared,
     tag: u32,
     tr: *mut abi::trace_array,
@@ -75,35 +75,38 @@ pub struct Inner<G> {
 }
 
 impl<G> Inner<G> {
-    /// The calls that are open in the current task, the innermost of which is so deep.
+    /// Returns the open calls of the current task; the innermost one has depth `depth`.
     ///
     /// # Safety
     ///
-    /// The hook is registered, or about to be, or was until now; `task` is the current one, with preemption off as long as the result lives, and has a
-    /// shadow stack.
+    /// The hook must be registered, about to be registered, or just unregistered. `task` must be
+    /// the current one, and have a shadow stack. Preemption must be off for the lifetime of the
+    /// result.
     #[inline(always)]
     pub(super) unsafe fn open(
         &self,
         task: *mut kernel::bindings::task_struct,
         depth: i32,
     ) -> Open<'_> {
-        // SAFETY: Alive, by the precondition; the trace array is as long as the hook is.
+        // SAFETY: `task` is the current one, so it is alive. The trace array is alive as long as
+        // the hook.
         let (task, tr) = unsafe { (Task::from_raw(task), TraceArray::from_raw(self.tr)) };
-        // SAFETY: By the precondition.
+        // SAFETY: The caller guarantees what the invariants of `Open` say.
         unsafe { Open::new(NonNull::from(&self.shared), task, self.tag, tr, depth) }
     }
 }
 
-/// What hooks are numbered by; 0: from anywhere. On the shadow stacks of tasks there is still what the
-/// hooks of a module have left that was loaded before this one, and whose hooks had numbers as well.
+/// The number of the next hook, 0 before the first one. The first number is random, because the
+/// shadow stacks of tasks may still have data of hooks of a module that was loaded before, and
+/// these had numbers too.
 static NEXT: Atomic<u32> = Atomic::new(0);
 
-/// The tag of another hook. May be called by several at a time.
+/// Returns a new tag. May be called concurrently.
 fn next_tag() -> u32 {
     if NEXT.load(Relaxed) == 0 {
-        // SAFETY: May be called in any context.
+        // SAFETY: `ktrace_graph_random()` may be called in any context.
         let first = unsafe { ktrace_graph_random() };
-        // Who comes later takes what another one has set.
+        // If another task was first, its number is used.
         let _ = NEXT.cmpxchg(0, first, Relaxed);
     }
     TAG_OPEN | tag::of_number(NEXT.fetch_add(1, Relaxed)) & (TAG_OPEN - 1)
@@ -113,57 +116,57 @@ fn next_tag() -> u32 {
 ///
 /// # Invariants
 ///
-/// Until drop, `inner` came from [`KBox::into_raw`], is registered with the kernel, and its `tr` is
-/// kept alive by the contract of [`Hook::new`].
+/// Until drop, `inner` is from [`KBox::into_raw`], is registered with the kernel, and its `tr` is
+/// alive by the contract of [`Hook::new`].
 pub struct Hook<G: Bound> {
     inner: NonNull<Inner<G>>,
     slot: u32,
 }
 
-// SAFETY: Owns an `Inner`, which belongs to no thread.
+// SAFETY: Owns an `Inner`, which is not bound to a thread.
 unsafe impl<G: Bound> Send for Hook<G> {}
 
-/// Made by [`super::bind_graph_hook!`].
+/// Access to the hooks of a type; implemented by [`super::bind_graph_hook!`].
 ///
 /// # Safety
 ///
-/// The C side's callbacks must lead to [`super::dispatch_call`] and [`super::dispatch_return`] of this type, and
-/// `hooks()` must return the same static each time, which nobody but [`Hook`] writes.
+/// The C side's callbacks must call [`super::dispatch_call`] and [`super::dispatch_return`] of this
+/// type, and `hooks()` must return the same static each time, to which only [`Hook`] writes.
 pub unsafe trait Bound: GraphHook {
     #[doc(hidden)]
     fn hooks() -> &'static Hooks<Self>;
 }
 
-/// The hooks there are, by their slots.
+/// The present hooks, indexed by slot.
 pub type Hooks<G> = [AtomicPtr<Inner<G>>; gate::SLOTS as usize];
 
 impl<G: Bound> Hook<G> {
-    /// Hooks the functions that the trace array's filter selects. `state` is called for tasks whose
-    /// bit `slot` is set in the gate. May sleep.
+    /// Registers a hook on the functions that the trace array's filter selects. `state` is called
+    /// for tasks whose bit `slot` is set in the trace mask. May sleep.
     ///
-    /// For [`crate::ktrace::tracer::Tracer::init`], which is given `tr` and must drop the hook in `reset`:
-    /// as long as the tracer is current, the trace array cannot go away.
+    /// For [`crate::ktrace::tracer::Tracer::init`], which gets `tr`. The hook must be dropped in
+    /// `reset`: as long as the tracer is current, the trace array cannot be removed.
     ///
     /// # Errors
     ///
-    /// `EINVAL` if the slot is out of range; `EBUSY` if it is taken; `ENOMEM`; those of
-    /// `register_ftrace_graph()`: `ENOSPC` if there are 16 users already.
+    /// `EINVAL` if the slot is out of range; `EBUSY` if it is in use; `ENOMEM` if memory is short;
+    /// those of `register_ftrace_graph()`: `ENOSPC` if there are 16 users already.
     pub fn new(_: Resolved, tr: &TraceArray, slot: u32, state: Arc<G>) -> Result<Self> {
         let place = G::hooks().get(slot as usize).ok_or(EINVAL)?;
         if !place.load(Acquire).is_null() {
             return Err(EBUSY);
         }
         if HOOKED.read_once() == 0 {
-            // Of a hook that is gone nobody reads a frame any more.
+            // Frames of a hook that was removed are not read any more.
             TIMER.choose();
         }
-        // SAFETY: The trace array is alive, and its `ops` is made with it and goes with it.
+        // SAFETY: The trace array is alive, and its `ops` exists as long as it does.
         let filter = unsafe { (*tr.as_ptr()).ops };
         if filter.is_null() {
             return Err(ENOMEM);
         }
         let tag = next_tag();
-        // What the usual calls are told by is part of `state`, which stays as long as this does.
+        // `usual()` refers to parts of `state`, which lives as long as `inner`.
         let shared = Shared::new(
             state.usual(tag),
             slot,
@@ -179,13 +182,13 @@ impl<G: Bound> Hook<G> {
             },
             GFP_KERNEL,
         )?;
-        // From here on it stays where it is: the kernel links it into lists.
+        // It must not move from here on: the kernel links it into lists.
         let inner = KBox::into_raw(inner);
-        // Callbacks come while the kernel still patches functions, and what they leave is to be found by
-        // `for_each_open()`: a call that loses its CPU then would not be noted otherwise.
+        // Callbacks run while the kernel still changes functions, and `for_each_open()` must find
+        // their frames: otherwise a call that loses its CPU then would not be noted.
         publish(place, slot, inner);
-        // SAFETY: A fresh one, of the layout that the C side has. The kernel's own function makes
-        // the hook share the filter of the trace array, which is alive as long as the hook.
+        // SAFETY: `inner` is new, and has the layout that the C side expects. The kernel's function
+        // makes the hook share the filter of the trace array, which is alive as long as the hook.
         let registered = unsafe {
             let ops = addr_of_mut!((*inner).shared.ops);
             ktrace_graph_init(addr_of_mut!((*inner).shared));
@@ -194,78 +197,84 @@ impl<G: Bound> Hook<G> {
         };
         if let Err(error) = registered {
             retract(place, slot);
-            // SAFETY: From `into_raw()`; a callback may have run before the kernel gave up, and somebody have found
-            // it in its place. The lock is held, as it is when a tracer is made the current one.
+            // SAFETY: From `into_raw()`. A callback may have run before the kernel failed, and
+            // another task may have found the hook in its place; `free()` waits for both.
+            // `trace_types_lock` is held when a tracer is made the current one.
             unsafe { free(inner) };
             return Err(error);
         }
         let inner = NonNull::new(inner).ok_or(EINVAL)?;
-        // INVARIANT: Just registered.
+        // INVARIANT: Just registered, and from `into_raw()`.
         Ok(Self { inner, slot })
     }
 
-    /// Goes by what `set_graph_function` and `set_graph_notrace` have, after [`super::copy_graph_functions`].
+    /// Applies `set_graph_function` and `set_graph_notrace`, as last copied by
+    /// [`super::copy_graph_functions`].
     pub fn see_graph_functions(&self) {
-        // SAFETY: Alive, by the invariant; single words, that callbacks may read meanwhile.
+        // SAFETY: `inner` is alive, by the type invariant. Single words are written, which
+        // callbacks may read concurrently.
         unsafe {
             let shared = addr_of_mut!((*self.inner.as_ptr()).shared);
             ktrace_graph_set_chosen(shared, has_any_functions());
         }
     }
 
-    /// Lets leaves be packed by the shortest way, by what `packer` says, or not. That must be part of the
-    /// state.
+    /// Enables the fast path into packs for leaves, or disables it if `packer` returns `None`. The
+    /// packer must be part of the hook's own state.
     pub fn pack_with(&self, packer: impl FnOnce(&G) -> Option<&Packer>) {
-        // SAFETY: Alive, by the invariant, and so is what it leads to: the packs stay as long as the packer.
+        // SAFETY: `inner` is alive, by the type invariant. The packs exist as long as the packer,
+        // which is part of its state.
         let inner = unsafe { self.inner.as_ref() };
         let packs = packer(&inner.state).map_or(null_mut(), Packer::for_calls);
         inner.shared.packs.store(packs, Release);
     }
 }
 
-/// Waits until no callback runs any more that runs now, nor anything else with preemption off. May sleep.
+/// Waits until no callback that runs now is still running, nor any other code with preemption off.
+/// May sleep.
 pub fn synchronize() {
-    // SAFETY: In task context, no preconditions.
+    // SAFETY: In task context, as this may sleep; no other preconditions.
     unsafe { ktrace_graph_synchronize() }
 }
 
 /// Calls `with` with the trace array and the state of each hook. Any context but NMI.
 pub fn for_each_hook<G: Bound>(mut with: impl FnMut(&TraceArray, &G)) {
-    // SAFETY: Turned on again below.
+    // SAFETY: Enabled again below.
     unsafe { ktrace_preempt_disable() };
     for place in G::hooks() {
-        // SAFETY: Null, or a live hook: who frees one clears the place first, and then waits for all who
-        // have preemption off.
+        // SAFETY: Null, or a live hook: to free one, its place is cleared first, and then all code
+        // with preemption off is waited for.
         if let Some(inner) = unsafe { place.load(Acquire).as_ref() } {
-            // SAFETY: Alive from before the hook is registered until it is gone.
+            // SAFETY: The trace array is alive as long as the hook.
             with(unsafe { TraceArray::from_raw(inner.tr) }, &inner.state);
         }
     }
-    // SAFETY: Turned off above.
+    // SAFETY: Disabled above.
     unsafe { ktrace_preempt_enable() };
 }
 
-/// The slots that have hooks: each adds its bit, and takes it away again.
+/// The slots that have hooks. Each hook adds its bit when it is published, and subtracts it when it
+/// is retracted.
 static HOOKED: Atomic<u32> = Atomic::new(0);
 
-/// Lets a hook be found, before callbacks of it run. Its place is free, as its slot is.
+/// Makes a hook visible, before its callbacks run. Its place is free, as its slot is.
 fn publish<G>(place: &AtomicPtr<Inner<G>>, slot: u32, inner: *mut Inner<G>) {
     place.store(inner, Release);
     HOOKED.fetch_add(1u32.wrapping_shl(slot), Relaxed);
 }
 
-/// Lets it be found no more, after the last callback has begun. Who has found it is done with it when all
-/// are through that have preemption off.
+/// Makes a hook invisible, after its last callback has begun. Code that has found it has finished
+/// with it once all code with preemption off has been waited for.
 fn retract<G>(place: &AtomicPtr<Inner<G>>, slot: u32) {
     place.store(null_mut(), Release);
     HOOKED.fetch_add(1u32.wrapping_shl(slot).wrapping_neg(), Relaxed);
 }
 
-/// Calls `with` for each hook, if the current task has open calls. With preemption off.
+/// Calls `with` for each hook, if the current task has open calls.
 ///
 /// # Safety
 ///
-/// Preemption is off.
+/// Preemption must be off.
 unsafe fn for_each_open<G: Bound>(mut with: impl FnMut(&G, &Open<'_>)) {
     // SAFETY: Single words of the current task, which is alive.
     let (task, depth) = unsafe {
@@ -286,25 +295,27 @@ unsafe fn for_each_open<G: Bound>(mut with: impl FnMut(&G, &Open<'_>)) {
         let Some(place) = G::hooks().get(slot as usize) else {
             continue;
         };
-        // SAFETY: Null, or a live hook: who frees one clears the place first, and then waits for all who
-        // have preemption off.
+        // SAFETY: Null, or a live hook: to free one, its place is cleared first, and then all code
+        // with preemption off is waited for.
         let Some(inner) = (unsafe { place.read_once().as_ref() }) else {
             continue;
         };
-        // SAFETY: As above, and preemption is off. What is on the stack stays: this runs in its task.
+        // SAFETY: The hook is alive and preemption is off. `task` is the current one, with a shadow
+        // stack that only interrupts change while this runs.
         let open = unsafe { inner.open(task, depth) };
         with(&inner.state, &open);
     }
 }
 
-/// Reports to all hooks that a record which is no event is about to be written in the current task, in that context.
+/// Reports to all hooks that a record that is not an event is about to be written in the current
+/// task, in that context.
 ///
 /// # Safety
 ///
-/// Preemption is off.
+/// Preemption must be off.
 pub unsafe fn current_interposes<G: Bound>(context: u32) {
     if HOOKED.read_once() != 0 {
-        // SAFETY: By the precondition.
+        // SAFETY: Preemption is off, as the caller guarantees.
         unsafe {
             for_each_open::<G>(|hook, open| {
                 hook.interposed(open, Context::new(context, open.task().pid()));
@@ -313,24 +324,25 @@ pub unsafe fn current_interposes<G: Bound>(context: u32) {
     }
 }
 
-/// Tells all hooks that the current task is about to end. Task context; for probes.
+/// Reports to all hooks that the current task is about to end. For probes, in task context.
 pub fn current_ends<G: Bound>() {
-    // SAFETY: Turned on again below.
+    // SAFETY: Enabled again below.
     unsafe { ktrace_preempt_disable() };
-    // SAFETY: Just turned off.
+    // SAFETY: Preemption was just disabled.
     unsafe { for_each_open::<G>(|hook, open| hook.ends(open)) };
-    // SAFETY: Turned off above.
+    // SAFETY: Disabled above.
     unsafe { ktrace_preempt_enable() };
 }
 
-/// Tells all hooks that a task is about to lose its CPU, and whether it will never have one again. For the probe
-/// on that, which runs in it, with interrupts off.
+/// Reports to all hooks that the current task is about to lose its CPU. With `for_good`, it will
+/// never run again, and its frames lose their tags. For the probe of `sched_switch`, which runs in
+/// that task with interrupts off.
 #[inline]
 pub fn current_leaves<G: Bound>(for_good: bool) {
     if HOOKED.read_once() == 0 {
         return;
     }
-    // SAFETY: The scheduler has interrupts off.
+    // SAFETY: The scheduler has disabled interrupts, so preemption is off.
     unsafe {
         for_each_open::<G>(|hook, open| match for_good {
             true => open.disown(),
@@ -339,26 +351,31 @@ pub fn current_leaves<G: Bound>(for_good: bool) {
     };
 }
 
-/// Frees a hook that was unregistered, or could not be registered, and is found no more; or leaves it where the
-/// kernel still has it in its list.
+/// Frees a hook that was unregistered, or could not be registered, and is not visible any more. If
+/// the kernel still has it in its list, keeps it, inactive.
 ///
 /// # Safety
 ///
-/// From [`KBox::into_raw`], and not used after this; `trace_types_lock` is held.
+/// `inner` must be from [`KBox::into_raw`], and not be used after this. `trace_types_lock` must be
+/// held.
 unsafe fn free<G: Bound>(inner: *mut Inner<G>) {
-    // SAFETY: Alive, by the precondition. After the wait no callback runs any more that has begun.
+    // SAFETY: `inner` is alive, as the caller guarantees. After the wait, no callback is still
+    // running.
     let is_listed = unsafe {
         ktrace_graph_synchronize();
         ktrace_graph_is_listed(addr_of_mut!((*inner).shared))
     };
     if !is_listed {
-        // SAFETY: By the precondition; no callback will run: the kernel has forgotten about it, open calls included.
+        // SAFETY: From `into_raw()`, as the caller guarantees. No callback will run: the kernel
+        // does not know the hook any more, not for open calls either.
         return drop(unsafe { KBox::from_raw(inner) });
     }
     pr_warn!("the kernel does not let go of a hook on calls, which stays, without being called\n");
-    // SAFETY: As above. In the list it is looked at for the filter, which is that of the trace array; and, but for this
-    // flag, to have it called for other tasks. The lock is held, by the precondition. The state is not used any more by
-    // anybody, for it is not called, and it may hold what others want.
+    // SAFETY: `inner` is from `into_raw()`, and stays allocated. The kernel still reads the filter
+    // of a listed hook, which is that of the trace array, so that is kept too. With this flag, the
+    // kernel would also have the hook called for other tasks. `trace_types_lock` is held, as the
+    // caller guarantees. The hook is not called any more, so its state is not used; it is dropped,
+    // since it may hold what others need.
     unsafe {
         *addr_of_mut!((*inner).shared.ops.ops.flags) &= !(abi::FTRACE_OPS_FL_PID as c_ulong);
         TraceArray::from_raw((*inner).tr).keep_for_good();
@@ -368,7 +385,7 @@ unsafe fn free<G: Bound>(inner: *mut Inner<G>) {
 
 impl<G: Bound> Drop for Hook<G> {
     fn drop(&mut self) {
-        // SAFETY: Registered, by the invariant.
+        // SAFETY: `inner` is registered, by the type invariant.
         unsafe {
             let ops = addr_of_mut!((*self.inner.as_ptr()).shared.ops);
             ktrace_call_unregister_ftrace_graph(ops);
@@ -376,8 +393,8 @@ impl<G: Bound> Drop for Hook<G> {
         if let Some(place) = G::hooks().get(self.slot as usize) {
             retract(place, self.slot);
         }
-        // SAFETY: From `into_raw()`, by the invariant; nobody finds it any more. Hooks are made and dropped with the
-        // lock held.
+        // SAFETY: From `into_raw()`, by the type invariant, and not visible any more. Hooks are
+        // created and dropped with `trace_types_lock` held.
         unsafe { free(self.inner.as_ptr()) }
     }
 }

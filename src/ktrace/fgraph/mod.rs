@@ -4,48 +4,50 @@
 //!
 //! C headers: `include/linux/ftrace.h` (`struct fgraph_ops`), `kernel/trace/trace.h`.
 //!
-//! Which functions are hooked is for the user to say, in the trace array's own files, as in
-//! [`super::ftrace_ops`]; the kernel applies them, and `set_ftrace_pid`, by itself.
-//! `set_graph_function`, `set_graph_notrace` and `max_graph_depth` are asked here.
+//! The user selects the functions in the trace array's own files, as in [`super::ftrace_ops`]. The
+//! kernel itself applies these files and `set_ftrace_pid`. This module reads `set_graph_function`,
+//! `set_graph_notrace` and `max_graph_depth`.
 //!
 //! # Frames
 //!
-//! The kernel keeps a shadow stack for each task: a frame for each open call that anybody traces,
-//! interrupts on top of the task included. A hook may keep a frame of its own with a call
-//! ([`Call::keep`]), and finds it again when the call returns, on whatever CPU and however late. The
-//! frames of the callers are within reach all the while.
+//! The kernel has a shadow stack for each task, with a frame for each open call that is traced,
+//! including calls of interrupts on top of the task. A hook may add its own frame to a call
+//! ([`Call::keep`]), and finds it again when the call returns, on any CPU and at any time. Until
+//! then, the frames of the callers are accessible too.
 //!
-//! A hook that is gone leaves its frames behind on the stacks of tasks that sleep. The kernel calls
-//! nobody for them, unless another hook has come to the same place (`fgraph_ops::idx`), so each
-//! frame carries a tag of the hook that made it. Its return takes the tag away, so that what is left
-//! of a frame below a place that is taken anew is nobody's.
+//! When a hook is removed, its frames remain on the stacks of sleeping tasks. The kernel calls no
+//! hook for them, unless another hook has got the same index (`fgraph_ops::idx`). So each frame has
+//! a tag of its hook. The return of the call removes the tag, so that old data in newly reserved
+//! space is not taken for a frame.
 //!
 //! # Time
 //!
-//! A frame says when its call began by a counter of the CPU, which is good for as long as the call
-//! stays there and costs a fraction of the clock. When its task is about to lose the CPU, the hook
-//! is told ([`GraphHook::leaves`]) and may note in the frames of all open calls what it needs of
-//! them later; from then on they are timed by the clock ([`FrameRef::note`]). Most calls are over
-//! before that.
+//! The start time of a call in its frame is a value of the CPU's counter, which is valid as long as
+//! the call stays on the CPU, and much cheaper to read than the clock. Before its task loses the
+//! CPU, the hook is called ([`GraphHook::leaves`]) and may note in the frames of all open calls
+//! what it needs later; from then on these calls are timed by the clock ([`FrameRef::note`]). Most
+//! calls return before that.
 //!
-//! # The usual way
+//! # Fast path
 //!
-//! Most calls need nothing else before they return, and most returns find the frame on top of the
-//! shadow stack. Both are done in `fgraph.c`, inlined into the kernel's callbacks, by what
-//! [`GraphHook::usual`] says; whatever is not as it says comes here. The C side asks for no less than the
-//! Rust side does, so that a call which took the one way may return by the other.
+//! Most calls need only a frame before they return, and most returns find the frame on top of the
+//! shadow stack. Both are handled in `fgraph.c`, inlined into the kernel's callbacks, under the
+//! conditions of [`GraphHook::usual`]. All other calls and returns are handled here, on the slow
+//! path. The conditions in C are at least as strict as those in Rust, so a call on one path may
+//! return on the other.
 //!
-//! Where the kernel has put a frame and the task's word, it learns from the kernel's own functions, from the
-//! first call that comes here. What lies on top of the shadow stack tells what it is, and whose, and is
-//! compared each time. From then on it reserves frames itself, as `fgraph_reserve_data()` does, where the shadow
-//! stack ends in the very word that it ended in before that function was called, and leaves it in the word that
-//! it was left in; wherever it ends in another, or is nearly full, the kernel's function is called.
+//! The C side learns from the kernel's own functions where the kernel has put a frame and the task
+//! data word, at the first call that takes the slow path. The word on top of the shadow stack has
+//! the type and the owner of the data below it, and is compared each time. From then on, the C side
+//! itself reserves frames, as `fgraph_reserve_data()` does, if the shadow stack ends in the same
+//! word as before that function was called, and leaves the word there that the function left. If it
+//! ends in another word, or is nearly full, the kernel's function is called.
 //!
 //! # Context
 //!
-//! Callbacks come in any context, NMI too, with preemption off and under the kernel's own guard
-//! against recursion (`function_graph_enter_regs()`, `__ftrace_return_to_handler()`). An interrupt
-//! that is traced works on the same shadow stack, but leaves it as it was.
+//! Callbacks run in any context, NMI included, with preemption off and under the kernel's recursion
+//! guard (`function_graph_enter_regs()`, `__ftrace_return_to_handler()`). A traced interrupt uses
+//! the same shadow stack, but restores it.
 
 mod bind;
 mod frame;
@@ -105,48 +107,53 @@ pub use usual::{
 
 use crate::ktrace::records::Context;
 
-/// What is done when a hooked function is called and when it returns.
+/// The operations of a hook on calls and returns.
 pub trait GraphHook: Send + Sync + Sized + 'static {
-    /// A function is called by a task that the gate lets through. True if its return is to be
-    /// told too. Any context; may not sleep, allocate, print or take a lock.
+    /// Handles a call by a task that the trace mask selects. Returns true to be called at its
+    /// return too. Any context; must not sleep, allocate, print or take a lock.
     fn called(&self, call: &Call<'_>) -> bool;
 
-    /// A call returns whose beginning this has returned true for. As above.
+    /// Handles the return of a call for which [`called`](Self::called) returned true. Any context;
+    /// must not sleep, allocate, print or take a lock.
     fn returned(&self, ret: &Return<'_>);
 
-    /// Which calls take the shortest way, if any do, of those that the hook with this tag sees.
+    /// Returns which calls of the hook with this tag take the fast path; `None` if none do.
     fn usual(&self, _tag: u32) -> Option<Usual<'_>> {
         None
     }
 
-    /// A call begins that takes the shortest way, and its entry is to be written now; `frame` is kept for it. True if
-    /// that was done; false drops the call and its frame, and its return is not reported. Context as for
-    /// [`GraphHook::called`].
+    /// Handles a fast-path call whose entry must be written now; `frame` is its frame. Returns
+    /// false if the entry was not written: then the call and its frame are dropped, and its return
+    /// is not reported. Context as for [`GraphHook::called`].
     fn began(&self, _call: &Call<'_>, _frame: FrameRef<'_>) -> bool {
         false
     }
 
-    /// A call returns that took the shortest way, after so many ns, and did not lose the CPU, which is
-    /// `cpu`; [`Usual::adds_up`] is set. Context as for [`GraphHook::returned`], here and below.
+    /// Handles a fast-path return if [`Usual::adds_up`] is set: a call of `func` took `total_ns`,
+    /// and stayed on CPU `cpu`. Context as for [`GraphHook::returned`].
     fn added(&self, _cpu: usize, _func: usize, _total_ns: u64) {}
 
-    /// Such a call returns, its return is to be written, and its entry, if that is not `written`; those of its callers are.
+    /// Handles a fast-path return that must be written, with its entry unless that is `written`.
+    /// The entries of its callers are written. Context as for [`GraphHook::returned`].
     fn ended(&self, _ret: &Return<'_>, _total_ns: u64, _written: bool) {}
 
-    /// Such a call returns whose entry is not written, nor need those of its callers be. It takes as long as
-    /// [`Usual::least_ns`], if there is a limit.
+    /// Handles a fast-path return whose entry is not written, and for whose callers that is not
+    /// known. The call took at least [`Usual::least_ns`], if there is a limit. Context as for
+    /// [`GraphHook::returned`].
     fn late(&self, _ret: &Return<'_>, _total_ns: u64) {}
 
-    /// A call that takes the shortest way finds the shadow stack full. As above.
+    /// Handles a fast-path call that found the shadow stack full. Context as for
+    /// [`GraphHook::called`].
     fn stack_full(&self) {}
 
-    /// The current task is about to lose its CPU. With interrupts off.
+    /// Handles the switch of the current task, before it loses its CPU. With interrupts off.
     fn leaves(&self, task: &Open<'_>);
 
-    /// A record that is no event is about to be written in the current task, in that context ([`super::markers`]).
-    /// Context as for [`GraphHook::called`].
+    /// Handles a record that is not an event, before it is written in the current task in that
+    /// context ([`super::markers`]). Context as for [`GraphHook::called`].
     fn interposed(&self, task: &Open<'_>, context: Context);
 
-    /// The current task is about to end, and will not return from the calls that are open.
+    /// Handles the end of the current task, which will not return from its open calls. With
+    /// preemption off.
     fn ends(&self, task: &Open<'_>);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The calls that are open in a task: what a hook is shown of them.
+//! The open calls of a task, as far as a hook can access them.
 
 use core::{
     mem::size_of,
@@ -19,7 +19,7 @@ use kernel::{
     },
 };
 
-// Some structs behind these pointers have no members in some configurations.
+// In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
     fn ktrace_graph_learn(graph: *mut Shared, frame: *mut c_void, word: *mut c_ulong);
@@ -57,13 +57,13 @@ use crate::ktrace::{
     trace_array::TraceArray, //
 };
 
-/// The calls that are open in the current task, of which a hook sees its own.
+/// The open calls of the current task, of which a hook sees its own.
 ///
 /// # Invariants
 ///
-/// Preemption is off, `task` is the current one, `shared` is that of a hook that is registered or was
-/// just now, and the shadow stack of the current task holds still but for interrupts, which leave it
-/// as they find it.
+/// Preemption is off, `task` is the current one, and `shared` belongs to a hook that is registered,
+/// or was just unregistered. The shadow stack of the current task changes only by interrupts, which
+/// restore it.
 pub struct Open<'a> {
     shared: NonNull<Shared>,
     task: Task<'a>,
@@ -73,9 +73,11 @@ pub struct Open<'a> {
 }
 
 impl<'a> Open<'a> {
+    /// Creates the open calls of a task; the innermost one has depth `depth`.
+    ///
     /// # Safety
     ///
-    /// What the invariants say; the innermost call is so deep.
+    /// The caller must guarantee the type invariants.
     #[inline(always)]
     pub(super) unsafe fn new(
         shared: NonNull<Shared>,
@@ -84,7 +86,7 @@ impl<'a> Open<'a> {
         tr: &'a TraceArray,
         depth: i32,
     ) -> Self {
-        // INVARIANT: By the precondition.
+        // INVARIANT: The caller guarantees the type invariants.
         Self {
             shared,
             task,
@@ -94,11 +96,11 @@ impl<'a> Open<'a> {
         }
     }
 
-    /// The same once more, for a path that is rarely taken: what is handed on by reference has to lie
-    /// in memory, and the usual path does not pay for that.
+    /// Returns a copy for the slow path, which takes a reference: with a reference to `self`, the
+    /// fast path would have to keep `self` in memory.
     #[inline(always)]
     pub fn again(&self) -> Self {
-        // INVARIANT: As that of `self`.
+        // INVARIANT: All values are those of `self`, for which the invariants hold.
         Self {
             shared: self.shared,
             task: self.task,
@@ -108,21 +110,23 @@ impl<'a> Open<'a> {
         }
     }
 
-    /// The hook as the kernel knows it, and its place in the kernel's table.
+    /// Returns the hook as the kernel knows it, and its index in the kernel's table.
     #[inline]
     fn ops(&self) -> (*mut abi::fgraph_ops, c_int) {
-        // SAFETY: Alive, by the invariant; the place stays as long as it is registered.
+        // SAFETY: The hook is alive, by the type invariant; the index is constant as long as it is
+        // registered.
         unsafe {
             let ops = addr_of_mut!((*self.shared.as_ptr()).ops);
             (ops, (*ops).idx)
         }
     }
 
-    /// Lets calls take the shortest way from now on, the kernel having placed a frame.
+    /// Enables the fast path, given a frame that the kernel has placed.
     #[inline]
     fn learn(&self, stored: NonNull<Stored>) {
-        // SAFETY: Alive, by the invariant. The frame is of a call that just begins, and the word that of the
-        // current task; what is learned from them is written in C.
+        // SAFETY: The hook is alive, by the type invariant. The frame is of a call that just
+        // begins, and the word is that of the current task. The C side stores what it learns in
+        // `shared` with whole-word writes.
         unsafe {
             if Shared::is_unsettled(self.shared) {
                 let word = ktrace_call_fgraph_get_task_var(self.ops().0);
@@ -131,58 +135,62 @@ impl<'a> Open<'a> {
         }
     }
 
-    /// The trace array that the hook serves.
+    /// Returns the trace array of the hook.
     #[inline]
     pub fn tr(&self) -> &'a TraceArray {
         self.tr
     }
 
-    /// A number that tells the hook from others that were there before it, but for one in 2^23.
+    /// Returns a number that distinguishes the hook from earlier ones, except one in 2^23.
     #[inline]
     pub fn tag(&self) -> u32 {
         self.tag
     }
 
-    /// Whether the current task is traced by this hook at this moment: by the filter of the trace array, and by
-    /// `set_ftrace_pid`. It may have been when an open call began, and not be now.
+    /// Returns whether the hook traces the current task now, by the filter of the trace array and
+    /// by `set_ftrace_pid`. That may have been different when an open call began.
     #[inline]
     pub fn is_task_traced(&self) -> bool {
-        // SAFETY: The hook is alive, by the invariant; looks at the current task, with preemption off.
+        // SAFETY: The hook is alive, and preemption is off, by the type invariant; reads state of
+        // the current task.
         unsafe { ktrace_graph_task_is_in(self.shared.as_ptr()) }
     }
 
-    /// The current task.
+    /// Returns the current task.
     #[inline]
     pub fn task(&self) -> Task<'a> {
         self.task
     }
 
-    /// How deep the innermost call is; 0 is the outermost one.
+    /// Returns the depth of the innermost call; the outermost one has depth 0.
     #[inline]
     pub fn depth(&self) -> i32 {
         self.depth
     }
 
-    /// The frame of the call that is `up` levels above the innermost.
+    /// Returns the frame of the call that is `up` levels above the innermost one, if there is one
+    /// of this hook.
     #[inline]
     pub fn kept(&self, up: i32) -> Option<FrameRef<'_>> {
         let mut size = 0;
-        // SAFETY: Walks the shadow stack of the current task, by the invariant.
+        // SAFETY: Walks the shadow stack of the current task, which does not change, by the type
+        // invariant.
         let data = unsafe { ktrace_call_fgraph_retrieve_parent_data(self.ops().1, &mut size, up) };
         if (size as usize) < size_of::<Stored>() {
             return None;
         }
-        // SAFETY: Null, or data of this place in the kernel's table, of that size and aligned to words; it
-        // stays until the call returns, which is after this.
+        // SAFETY: Null, or data of this index in the kernel's table, of at least that size and
+        // aligned to words. It exists until the call returns, which is after this.
         unsafe { FrameRef::at(data, self.tag) }
     }
 
-    /// The call that is `up` levels above the innermost one, if this hook traces it.
+    /// Returns the call that is `up` levels above the innermost one, if this hook traces it.
     pub fn caller(&self, up: i32) -> Option<Caller<'_>> {
         let frame = self.kept(up)?;
-        // SAFETY: Walks the shadow stack of the current task, by the invariant.
+        // SAFETY: Walks the shadow stack of the current task, which does not change, by the type
+        // invariant.
         let entry = unsafe { ktrace_call_ftrace_graph_get_ret_stack(self.task.as_ptr(), up) };
-        // SAFETY: Null, or an entry of that stack, which stays until the call returns.
+        // SAFETY: Null, or an entry of that stack, which exists until the call returns.
         let func = unsafe { entry.as_ref() }?.func as usize;
         Some(Caller {
             frame,
@@ -191,8 +199,9 @@ impl<'a> Open<'a> {
         })
     }
 
-    /// The task dies in the calls that are open: who is given its shadow stack next is not to find them there, as
-    /// an interrupt would that comes before a call of that task has put its own in the same place.
+    /// Removes the tags of all frames, because the task dies in its open calls. The next task that
+    /// gets its shadow stack must not find them: an interrupt could, before a call of that task has
+    /// put its own frame in the same place.
     #[cold]
     pub(super) fn disown(&self) {
         for frame in (0..=self.depth).filter_map(|up| self.kept(up)) {
@@ -200,16 +209,16 @@ impl<'a> Open<'a> {
         }
     }
 
-    /// What the current task has for this hook. Before it is first set it is zero, or what another
-    /// hook has left there: see [`Open::tag`].
+    /// Returns the current task's data word for this hook. Before it is first set, it is 0 or has
+    /// what another hook left there: see [`Open::tag`].
     #[inline]
     pub fn task_word(&self) -> TaskWord<'_> {
-        // SAFETY: The current task has a shadow stack, where the kernel keeps a word for each hook.
+        // SAFETY: The current task has a shadow stack, where the kernel has a word for each hook.
         let word = unsafe { ktrace_call_fgraph_get_task_var(self.ops().0) };
-        // SAFETY: As above; as long as the shadow stack, which a task keeps until it ends. Only the
-        // task itself, and interrupts on top of it, come to it.
+        // SAFETY: The word exists as long as the shadow stack, which a task has until it ends. Only
+        // the task itself, and interrupts on top of it, access it.
         let whole = unsafe { &*word.cast::<Atomic<usize>>() };
-        // SAFETY: Its two halves, aligned to their size.
+        // SAFETY: The two halves of that word, which are aligned to their size.
         let [flags, count] = unsafe { &*word.cast::<[Atomic<u32>; 2]>() };
         TaskWord {
             whole,
@@ -218,18 +227,18 @@ impl<'a> Open<'a> {
         }
     }
 
-    /// How many calls of the current task have found its shadow stack full, ever.
+    /// Returns the total number of calls of the current task that found its shadow stack full.
     #[inline]
     pub fn overrun(&self) -> u32 {
-        // SAFETY: One word of the current task, which is alive.
+        // SAFETY: A single word of the current task, which is alive.
         unsafe { (&raw const (*self.task.as_ptr()).trace_overrun.counter).read_volatile() as u32 }
     }
 
-    /// The context, less the hook's own part of it.
+    /// Returns the current context, without the hook's own part of it.
     #[inline]
     pub fn context(&self) -> Context {
-        // SAFETY: Looks at this CPU and task. Preemption was turned off once for the hook, by the
-        // invariant, and the function allows for just that.
+        // SAFETY: Reads state of this CPU and task. The hook has disabled preemption once, by the
+        // type invariant, as the function expects.
         let packed = unsafe { ktrace_context() };
         Context::new(packed, self.task.pid())
     }
@@ -237,44 +246,44 @@ impl<'a> Open<'a> {
 
 /// An open call that is not the innermost one.
 pub struct Caller<'a> {
-    /// Its frame, if it is traced by the same hook.
+    /// The frame that this hook has added to it.
     pub frame: FrameRef<'a>,
     /// The function.
     pub func: usize,
-    /// How deep it is.
+    /// Its depth.
     pub depth: i32,
 }
 
-/// A word of the current task: flags in the lower half, and in the upper one a count that only goes
-/// up. See [`Open::task_word`].
+/// A task data word of the current task: flags in the lower half, and a count in the upper half,
+/// which only increases. See [`Open::task_word`].
 ///
-/// The halves are written one by one, here and in C, so that flags which are set never take back
-/// what an interrupt has counted at that moment.
+/// The halves are written separately, here and in C, so that setting flags never undoes what an
+/// interrupt counts at that moment.
 pub struct TaskWord<'a> {
     whole: &'a Atomic<usize>,
     flags: &'a Atomic<u32>,
     count: &'a Atomic<u32>,
 }
 
-/// The flags are in the first half, and the lower one.
+/// The flags are the first half in memory, and the lower one.
 const _: () = assert!(cfg!(target_endian = "little") && usize::BITS == 2 * u32::BITS);
 
 impl TaskWord<'_> {
-    /// The flags.
+    /// Returns the flags.
     #[inline]
     pub fn get(&self) -> u32 {
         self.flags.read_once()
     }
 
-    /// Sets the flags. An interrupt that comes in between a [`TaskWord::get`] and this leaves them
-    /// as it finds them, or its change is lost.
+    /// Sets the flags. An interrupt between [`TaskWord::get`] and this must leave them unchanged,
+    /// or its change is lost.
     #[inline]
     pub fn set(&self, flags: u32) {
         self.flags.write_once(flags);
     }
 
-    /// Sets both halves if `is_known` is false of the flags; `count` is asked for its half then. If
-    /// an interrupt sets them at that moment, they stay as it has set them. Returns the flags.
+    /// Returns the flags. If `is_known` is false for them, first sets them to `flags`, and the
+    /// count to the result of `count`. If an interrupt sets them at that moment, its values remain.
     #[inline]
     pub fn get_or_begin(
         &self,
@@ -297,19 +306,19 @@ impl TaskWord<'_> {
         }
     }
 
-    /// Whether the count is that.
+    /// Returns whether the count has this value.
     #[inline]
     pub fn counts(&self, value: u32) -> bool {
         self.count.read_once() == value
     }
 
-    /// Raises the count to `value`, unless an interrupt has raised it further. Returns by how much:
-    /// each step is reported once, whoever else raises it.
+    /// Raises the count to `value`, unless an interrupt has raised it further. Returns the
+    /// difference; each step is returned only once, whichever context makes it.
     #[cold]
     pub fn raise(&self, value: u32) -> u32 {
         let mut before = self.count.read_once();
         loop {
-            // They go round.
+            // The counts wrap around.
             let more = value.wrapping_sub(before);
             if more == 0 || more > u32::MAX / 2 {
                 return 0;
@@ -326,7 +335,7 @@ impl TaskWord<'_> {
 ///
 /// # Invariants
 ///
-/// As [`Open`], within the callback for the call; `fregs` is what ftrace passed, or null.
+/// The callback for the call has not returned; `fregs` is what ftrace passed, or null.
 pub struct Call<'a> {
     open: Open<'a>,
     /// The function.
@@ -344,19 +353,21 @@ impl<'a> Deref for Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// Creates a call.
+    ///
     /// # Safety
     ///
-    /// What the invariants say.
+    /// The caller must guarantee the type invariants.
     #[inline(always)]
     pub(super) unsafe fn new(open: Open<'a>, func: usize, fregs: *mut c_void) -> Self {
-        // INVARIANT: By the precondition.
+        // INVARIANT: The caller guarantees the type invariants.
         Self { open, func, fregs }
     }
 
-    /// As [`Open::again`].
+    /// Returns a copy for the slow path; see [`Open::again`].
     #[inline(always)]
     pub fn again(&self) -> Self {
-        // INVARIANT: As that of `self`.
+        // INVARIANT: All values are those of `self`, for which the invariants hold.
         Self {
             open: self.open.again(),
             func: self.func,
@@ -364,34 +375,37 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Keeps a frame until the call returns, with half a word of the hook's own; to be called once. What times
-    /// it begins here. `None` if the shadow stack is full: the hook then has to return false.
+    /// Adds a frame to the call until it returns, with a half word of the hook's own and flags. The
+    /// call is timed from now on. Must be called only once. `None` if the shadow stack is full:
+    /// then the hook has to return false.
     #[inline]
     pub fn keep(&self, half: u32, flags: u32) -> Option<FrameRef<'_>> {
-        // SAFETY: Called once within the callback, for the task that runs here.
+        // SAFETY: Called once in the callback, for the current task.
         let data = unsafe {
             ktrace_call_fgraph_reserve_data(self.open.ops().1, size_of::<Stored>() as c_int)
         };
         let stored = NonNull::new(data.cast::<Stored>())?;
         self.open.learn(stored);
-        // SAFETY: As many bytes as were asked for, aligned to words, which stay until the call returns.
+        // SAFETY: The reserved data has the size of a `Stored`, is aligned to words, and exists
+        // until the call returns.
         Some(unsafe { FrameRef::begin(stored, half, self.open.tag, flags) })
     }
 
-    /// Argument number `n`, as the register holds it; 0 if `n` is not below [`MAX_ARGS`] or the
-    /// registers are not known.
+    /// Returns argument number `n`, as the register holds it; 0 if `n` is not below [`MAX_ARGS`] or
+    /// the registers are not known.
     #[inline]
     pub fn argument(&self, n: usize) -> usize {
         if self.fregs.is_null() || n >= MAX_ARGS {
             return 0;
         }
-        // SAFETY: Reads from the registers, which are valid by the invariant.
+        // SAFETY: Reads from the registers, which are valid by the type invariant.
         unsafe { ktrace_argument(self.fregs, n as c_uint) as usize }
     }
 
-    /// Where the function will return to.
+    /// Returns the return address of the function.
     pub fn return_address(&self) -> usize {
-        // SAFETY: Walks the shadow stack of the current task.
+        // SAFETY: Walks the shadow stack of the current task, which does not change, by the type
+        // invariant.
         unsafe { ktrace_call_ftrace_graph_top_ret_addr(self.open.task.as_ptr()) as usize }
     }
 }
@@ -400,12 +414,12 @@ impl<'a> Call<'a> {
 ///
 /// # Invariants
 ///
-/// As [`Open`], within the callback for the return.
+/// The callback for the return has not returned; `fregs` is what ftrace passed, or null.
 pub struct Return<'a> {
     open: Open<'a>,
     /// The function.
     pub func: usize,
-    /// Calls of this task that found the shadow stack full, ever.
+    /// Total number of calls of this task that found the shadow stack full.
     pub overrun: u32,
     fregs: *mut c_void,
 }
@@ -420,16 +434,18 @@ impl<'a> Deref for Return<'a> {
 }
 
 impl<'a> Return<'a> {
+    /// Creates a return.
+    ///
     /// # Safety
     ///
-    /// What the invariants say.
+    /// The caller must guarantee the type invariants.
     #[inline(always)]
     pub(super) unsafe fn new(
         open: Open<'a>,
         ret: &abi::ftrace_graph_ret,
         fregs: *mut c_void,
     ) -> Self {
-        // INVARIANT: By the precondition.
+        // INVARIANT: The caller guarantees the type invariants.
         Self {
             open,
             func: ret.func,
@@ -438,10 +454,10 @@ impl<'a> Return<'a> {
         }
     }
 
-    /// As [`Open::again`].
+    /// Returns a copy for the slow path; see [`Open::again`].
     #[inline(always)]
     pub fn again(&self) -> Self {
-        // INVARIANT: As that of `self`.
+        // INVARIANT: All values are those of `self`, for which the invariants hold.
         Self {
             open: self.open.again(),
             func: self.func,
@@ -450,8 +466,8 @@ impl<'a> Return<'a> {
         }
     }
 
-    /// What was kept when the function was called; once. From then on, an interrupt does not take the call for
-    /// open, nor what is left of the frame for one of its own.
+    /// Returns the frame of the call, only once. From then on, an interrupt does not take the call
+    /// for an open one, nor the old data of the frame for one of its own.
     #[inline]
     pub fn kept(&self) -> Option<FrameRef<'_>> {
         let frame = self.open.kept(0)?;
@@ -459,10 +475,10 @@ impl<'a> Return<'a> {
         Some(frame)
     }
 
-    /// What the function returns, as the register holds it.
+    /// Returns the return value of the function, as the register holds it.
     #[inline]
     pub fn value(&self) -> usize {
-        // SAFETY: What ftrace passed, by the invariant, or null.
+        // SAFETY: `fregs` is what ftrace passed, by the type invariant, or null.
         unsafe { ktrace_return_value(self.fregs) as usize }
     }
 }

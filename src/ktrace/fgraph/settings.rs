@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the kernel's own files say of the call graph.
+//! Settings of the call graph in the kernel's own files.
 
 use core::ptr::null_mut;
 
@@ -29,17 +29,18 @@ extern "C" {
     fn ktrace_in_hardirq() -> bool;
 }
 
-/// Functions of one of the kernel's files: a table with open addressing, never more than half full. 0 is no function.
+/// The functions in one of the kernel's files: a hash table with open addressing, never more than
+/// half full. 0 marks a free element.
 struct Functions(KVVec<usize>);
 
 impl Functions {
-    /// An empty table with room for `n` functions.
+    /// Creates an empty table with room for `n` functions.
     fn with_room(n: usize) -> Result<Self> {
         let slots = n.saturating_mul(2).max(2).next_power_of_two();
         Ok(Self(KVVec::from_elem(0, slots, GFP_KERNEL)?))
     }
 
-    /// The place where `func` is, or would be.
+    /// Returns the index at which `func` is, or would be added.
     #[inline]
     fn place(&self, func: usize) -> Option<usize> {
         let mask = self.0.len().wrapping_sub(1);
@@ -63,24 +64,25 @@ impl Functions {
     }
 }
 
-/// Copies of what the kernel's files have, null if nothing. The kernel frees a hash that is replaced without waiting
-/// for every callback that may read it (`synchronize_rcu_tasks_rude()` does nothing where the architecture wants
-/// noinstr), so callbacks read these alone.
+/// Copies of the kernel's files, null if a file is empty. Callbacks only read these copies: when
+/// the kernel replaces a hash, it frees the old one without waiting for each callback that may read
+/// it (`synchronize_rcu_tasks_rude()` does nothing on architectures that require noinstr).
 static COPIES: [AtomicPtr<Functions>; 2] = [const { AtomicPtr::null() }; 2];
 
-/// `set_graph_function`, as an index of [`COPIES`].
+/// Index of the copy of `set_graph_function` in [`COPIES`].
 const FUNCTION: usize = 0;
-/// `set_graph_notrace`.
+/// Index of the copy of `set_graph_notrace` in [`COPIES`].
 const NOTRACE: usize = 1;
 
-/// The functions of a hash; `None` if it has none.
+/// Copies the functions of a hash; `None` if it has none.
 ///
 /// # Safety
 ///
-/// `hash` is valid, and does not change while this runs.
+/// `hash` must be valid, and not change while this runs.
 unsafe fn functions_of(hash: *const abi::ftrace_hash) -> Result<Option<Functions>> {
-    // SAFETY: By the precondition: so many buckets, each a list of `ftrace_func_entry`, of which the node is the first
-    // member; an empty hash may have no buckets.
+    // SAFETY: `hash` is valid and does not change, as the caller guarantees. It has `1 <<
+    // size_bits` buckets, each a list of `ftrace_func_entry`, whose first member is the node. An
+    // empty hash may have no buckets.
     unsafe {
         if (*hash).count == 0 {
             return Ok(None);
@@ -98,7 +100,7 @@ unsafe fn functions_of(hash: *const abi::ftrace_hash) -> Result<Option<Functions
     }
 }
 
-/// Replaces a copy. May sleep; not to be called twice at once.
+/// Replaces a copy. May sleep. Must not be called concurrently.
 fn replace(which: usize, functions: Option<KBox<Functions>>) {
     let Some(place) = COPIES.get(which) else {
         return;
@@ -108,21 +110,24 @@ fn replace(which: usize, functions: Option<KBox<Functions>>) {
     place.store(new, Release);
     if !old.is_null() {
         synchronize();
-        // SAFETY: From `into_raw()`; callbacks that found it are through, as preemption is off in them.
+        // SAFETY: From `into_raw()`. All callbacks that may have found it have finished, since they
+        // run with preemption off.
         drop(unsafe { KBox::from_raw(old) });
     }
 }
 
-/// Copies what `set_graph_function` and `set_graph_notrace` have. May sleep; not to be called twice at once.
+/// Copies the functions of `set_graph_function` and `set_graph_notrace`. May sleep. Must not be
+/// called concurrently.
 ///
 /// # Errors
 ///
-/// `ENOMEM`, with the old copies in place.
+/// `ENOMEM` if memory is short: the copy for which there is no memory, and any after it, stay as
+/// they were.
 pub fn copy_graph_functions(_: Resolved) -> Result {
     let hashes = [Data::GraphHash, Data::GraphNotraceHash];
     for (which, hash) in hashes.into_iter().enumerate() {
-        // SAFETY: The kernel's own mutex, which it holds to replace one of these hashes (`ftrace_graph_release()`); one
-        // that is in place is never changed.
+        // SAFETY: The kernel's own mutex, which it holds when it replaces one of these hashes
+        // (`ftrace_graph_release()`). A hash in use is never changed.
         let functions = unsafe {
             bindings::mutex_lock(Data::GraphLock.as_ptr());
             let functions = functions_of(*hash.as_ptr::<*const abi::ftrace_hash>());
@@ -140,28 +145,29 @@ pub fn copy_graph_functions(_: Resolved) -> Result {
     Ok(())
 }
 
-/// Frees the copies. May sleep; no callback comes any more.
+/// Frees the copies. May sleep. No callback may run any more.
 pub fn drop_graph_functions() {
     replace(FUNCTION, None);
     replace(NOTRACE, None);
 }
 
-/// Whether `func` is in one of the files. `None` if that is empty.
+/// Returns whether `func` is in one of the files; `None` if the file is empty.
 #[inline]
 fn is_in(which: usize, func: usize) -> Option<bool> {
     let place = COPIES.get(which)?;
-    // SAFETY: Null, or a copy that stays until all are through that have preemption off.
+    // SAFETY: Null, or a copy that exists until all code with preemption off has been waited for.
     let functions = unsafe { place.read_once().as_ref() }?;
     Some(functions.has(func))
 }
 
-/// Whether `func` is in `set_graph_function`; `None` if nothing is. For callbacks.
+/// Returns whether `func` is in `set_graph_function`; `None` if the file is empty. Only for
+/// callbacks.
 #[inline]
 pub fn in_graph_function(func: usize) -> Option<bool> {
     is_in(FUNCTION, func)
 }
 
-/// Whether `set_graph_function` has any function.
+/// Returns whether `set_graph_function` has any function.
 #[inline]
 pub fn has_graph_functions() -> bool {
     COPIES
@@ -169,34 +175,34 @@ pub fn has_graph_functions() -> bool {
         .is_some_and(|place| !place.read_once().is_null())
 }
 
-/// Whether `set_graph_function` or `set_graph_notrace` has any function.
+/// Returns whether `set_graph_function` or `set_graph_notrace` has any function.
 pub(super) fn has_any_functions() -> bool {
     COPIES.iter().any(|place| !place.read_once().is_null())
 }
 
-/// Whether `func` is in `set_graph_notrace`. For callbacks.
+/// Returns whether `func` is in `set_graph_notrace`. Only for callbacks.
 #[inline]
 pub fn in_graph_notrace(func: usize) -> bool {
     is_in(NOTRACE, func).unwrap_or(false)
 }
 
-/// `max_graph_depth`; 0 is no limit.
+/// Returns `max_graph_depth`; 0 means no limit.
 #[inline]
 pub fn max_graph_depth() -> u32 {
     // SAFETY: The kernel's variable of that name.
     unsafe { Data::GraphMaxDepth.as_ptr::<u32>().read_volatile() }
 }
 
-/// `tracing_thresh`, in ns; 0 is none.
+/// Returns `tracing_thresh` in ns; 0 means no threshold.
 #[inline]
 pub fn tracing_thresh_ns() -> u64 {
     // SAFETY: The kernel's variable of that name.
     unsafe { Data::TracingThresh.as_ptr::<c_ulong>().read_volatile() as u64 }
 }
 
-/// Whether this is a hardware interrupt.
+/// Returns whether the current context is a hardware interrupt.
 #[inline]
 pub fn in_hardirq() -> bool {
-    // SAFETY: Looks at this CPU's own count.
+    // SAFETY: Reads this CPU's own count.
     unsafe { ktrace_in_hardirq() }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What calls are timed by.
+//! The timer of calls: the CPU's counter, or a clock.
 
 use kernel::sync::atomic::Atomic;
 
@@ -18,24 +18,24 @@ extern "C" {
     fn ktrace_call_sched_clock_noinstr() -> u64;
 }
 
-/// The clock that the call graph's times are of, in ns: that of `trace_clock_local()`, less its care for
-/// preemption. For callbacks; any context.
+/// Returns the time of the call graph's clock in ns: the clock that `trace_clock_local()` reads
+/// with preemption disabled. Only for callbacks. Any context.
 #[inline]
 pub fn clock_ns() -> u64 {
-    // SAFETY: Reads this CPU's clock, which takes preemption to be off, as it is in callbacks.
+    // SAFETY: Reads this CPU's clock. Preemption must be off, as it is in callbacks.
     unsafe { ktrace_call_sched_clock_noinstr() }
 }
 
-/// What calls are timed by as long as they keep their CPU: a counter that costs little to read, or the clock
-/// where there is none to be relied on.
+/// The timer of calls that stay on their CPU: a counter that is cheap to read, or the clock if the
+/// counter is not usable.
 ///
-/// While the system is suspended, the counter goes on or is set back, and the clock stands still. A call
-/// that loses its CPU before is not affected: the hook notes the clock's time at the switch
-/// ([`super::FrameRef::note`]). The calls in which the last CPU is suspended do not lose it: they last as
-/// long as the counter says, with the time for which the system was suspended, or 0 ns if the counter was
-/// set back. The same is true of calls of idle tasks.
+/// While the system is suspended, the counter continues or is set back, and the clock stops. This
+/// does not affect a call that loses its CPU before: at the switch, the hook notes the time of the
+/// clock ([`super::FrameRef::note`]). The calls in which the last CPU is suspended do not lose it:
+/// their duration is what the counter says, which includes the time of the suspend, or 0 ns if the
+/// counter was set back. The same applies to calls of idle tasks.
 pub(super) struct Timer {
-    /// How many ns a count is, times 2^[`MULT_SHIFT`]; zero before the first hook.
+    /// Length of a counter tick in ns, times 2^[`MULT_SHIFT`].
     mult: Atomic<u32>,
     is_clock: AtomicBool,
 }
@@ -46,9 +46,11 @@ pub(super) static TIMER: Timer = Timer {
 };
 
 impl Timer {
-    /// Finds out which it is. The answer changes if the kernel gives the counter up, between hooks.
+    /// Chooses the counter or the clock. Called before hooks are registered, while there are none:
+    /// the kernel may have found the counter unusable.
     pub(super) fn choose(&self) {
-        // SAFETY: Looks at what the kernel has found out.
+        // SAFETY: `ktrace_counter_mult()` has no preconditions; it reads what the kernel
+        // determined.
         let mult = unsafe { ktrace_counter_mult() };
         self.is_clock.write_once(mult == 0);
         self.mult.write_once(match mult {
@@ -57,7 +59,7 @@ impl Timer {
         });
     }
 
-    /// How many ns a count is, in the same unit; zero if it is not the counter.
+    /// Returns the length of a counter tick, in the same unit; 0 if the timer is the clock.
     pub(super) fn counter_mult(&self) -> u32 {
         match self.is_clock.read_once() {
             true => 0,
@@ -80,22 +82,23 @@ impl Timer {
     }
 }
 
-/// A point in time, by what times calls.
+/// A point in time of the timer.
 #[derive(Clone, Copy)]
 pub struct Moment(pub(super) u64);
 
 impl Moment {
-    /// Now. For callbacks; any context.
+    /// Returns the current time. Only for callbacks. Any context.
     #[inline]
     pub fn now() -> Self {
         Self(TIMER.now())
     }
 }
 
-/// How far apart, in ns, two readings of the clock may be for one in between to be of the same time.
+/// Maximum distance, in ns, between two readings of the clock so that a reading of the timer in
+/// between has the same time.
 const CLOSE_NS: u64 = 4000;
 
-/// One point in time both by what times calls and by the clock: from the one to the other.
+/// A point in time of both the timer and the clock, to convert one to the other.
 #[derive(Clone, Copy)]
 pub struct Both {
     pub(super) moment: Moment,
@@ -103,8 +106,9 @@ pub struct Both {
 }
 
 impl Both {
-    /// Now. Whatever keeps this CPU from reading the two at once, an NMI or the host of a virtual machine, would
-    /// make calls longer or shorter by as much, so it is tried again. For callbacks; any context.
+    /// Reads both. An NMI, or the host of a virtual machine, may delay this CPU between the
+    /// readings, which would change the duration of calls; then it tries again. Only for callbacks.
+    /// Any context.
     pub fn now() -> Self {
         let (mut both, mut apart_ns) = Self::read();
         for _ in 0..3 {
@@ -119,7 +123,7 @@ impl Both {
         both
     }
 
-    /// And how far apart the readings of the clock are around it, in ns.
+    /// Reads both once. Also returns the time in ns between the two readings of the clock.
     fn read() -> (Self, u64) {
         let before_ns = clock_ns();
         let moment = Moment::now();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the C side shares with this one: a hook as the kernel knows it, and which calls are as usual.
+//! Data that is shared with `fgraph.c`: a hook as the kernel knows it, and the conditions of the
+//! fast path.
 
 use core::ptr::{
     null,
@@ -26,7 +27,7 @@ use crate::ktrace::{
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum When {
-    /// Only if the call takes as long as [`Usual::least_ns`], if ever.
+    /// Only if the call takes as long as [`Usual::least_ns`], or never.
     IfLong = 0,
     /// When a callee begins, or together with the return.
     IfNeeded = 1,
@@ -35,7 +36,7 @@ pub enum When {
 }
 
 impl When {
-    /// From the value that [`Usual::when`] holds.
+    /// Reads the value of [`Usual::when`].
     #[inline]
     pub fn read(from: &Atomic<u32>) -> Self {
         match from.read_once() {
@@ -46,37 +47,40 @@ impl When {
     }
 }
 
-/// Which calls take the shortest way, which is in C, inlined into the hook; `fgraph.c` says what it looks at.
-/// What [`super::GraphHook::called`] would do for them is to keep a frame with the number of the task's switches, to
-/// set bits of the task's word, and to write the entry if [`When`] says so. What is referred to is read at each call.
+/// Which calls take the fast path, which is in C, inlined into the hook.
 ///
-/// The count in the task's word is how many calls have found the shadow stack full; a return that finds
-/// it different does not take that way.
+/// For these calls, the fast path does what [`super::GraphHook::called`] would do: it reserves a
+/// frame with the number of the task's switches, sets bits of the task data word, and writes the
+/// entry if [`When`] says so. The referenced values are read at each call.
+///
+/// The count in the task data word is the number of calls that found the shadow stack full. A
+/// return that finds another count takes the slow path.
 #[derive(Clone, Copy)]
 pub struct Usual<'a> {
-    /// Bits of the task's word that tell whether something is special.
+    /// The bits of the task data word that must have certain values.
     pub special: u32,
-    /// How these are set when nothing is.
+    /// These values: with any other value, a call takes the slow path.
     pub settled: u32,
-    /// Bits that such a call sets.
+    /// Bits that a fast-path call sets.
     pub opens: u32,
-    /// The one of these that says that there may be open calls whose entries are not written. A call whose entry is
-    /// written when it begins does not set it. If it is set, calls are not usual unless entries are written
-    /// [`When::IfLong`]. It is cleared when something was written.
+    /// The bit of `opens` that says that there may be open calls whose entries are not written. A
+    /// call whose entry is written when it begins does not set it. If it is set, calls take the
+    /// slow path unless entries are written [`When::IfLong`]. It is cleared when something was
+    /// written.
     pub unwritten: u32,
     /// The flag of a frame that says that the entry is written.
     pub written: u32,
     /// When the entry is written, as a [`When`].
     pub when: &'a Atomic<u32>,
-    /// Calls that are less deep than this, as far as the hook is concerned.
+    /// The hook's limit: only calls less deep than this take the fast path.
     pub below: &'a Atomic<u32>,
-    /// What is shorter, in ns, is not written, nor reported; 0 is no limit.
+    /// Shorter calls, in ns, are neither written nor reported; 0 means no limit.
     pub least_ns: &'a Atomic<u64>,
-    /// All is reported, however short, and callers do not matter.
+    /// Whether each call is reported, however short; no entries of callers are needed.
     pub adds_up: bool,
 }
 
-/// The same for C; `struct ktrace_usual` in `fgraph.h`.
+/// The value of a [`Usual`] for C; `struct ktrace_usual` in `fgraph.h`.
 #[repr(C)]
 struct UsualPointers {
     special: usize,
@@ -117,8 +121,9 @@ impl UsualPointers {
     }
 }
 
-/// What is known of shadow stacks: where the kernel puts a hook's word, and how they end before and after a frame
-/// of it. Without that, no word is as it should be.
+/// Where the kernel puts a hook's task data word, and the last words of shadow stacks before and
+/// after a frame of the hook; `struct ktrace_place` in `fgraph.h`. As long as this is not known, no
+/// task data word matches `settled`.
 #[repr(C)]
 struct Place {
     settled: usize,
@@ -141,11 +146,11 @@ impl Place {
         }
     }
 
-    /// What no word of a task is like.
+    /// A value that no task data word matches.
     const NONE: Self = Self::new(usize::MAX);
 }
 
-/// What the C side shares with this; `struct ktrace_graph` in `fgraph.h`.
+/// A hook for C; `struct ktrace_graph` in `fgraph.h`.
 #[repr(C)]
 pub(super) struct Shared {
     pub(super) ops: abi::fgraph_ops,
@@ -163,13 +168,14 @@ pub(super) struct Shared {
 
 same_as_c!(Shared, ktrace_graph);
 
-/// As a frame has its tag and flags.
+/// Converts a tag with flags to the format of a frame.
 fn kept(tag_flags: u32) -> u64 {
     u64::from(tag_flags) << u32::BITS
 }
 
 impl Shared {
-    /// Of a hook with that place in the gate, whose frames have these flags when they have no others.
+    /// Creates the data of a hook with this slot in the trace mask. `tag_flags` are its tag and the
+    /// flags of a frame without any.
     pub(super) fn new(usual: Option<Usual<'_>>, slot: u32, tag_flags: u32, mult: u32) -> Self {
         Self {
             ops: pin_init::zeroed(),
@@ -178,7 +184,7 @@ impl Shared {
                 None => UsualPointers::NONE,
             },
             max_depth: Data::GraphMaxDepth.as_ptr::<c_void>(),
-            // The C side has it point to the first of these.
+            // The C side lets it point to the first of `places`.
             place: null(),
             places: [
                 Place::NONE,
@@ -193,15 +199,16 @@ impl Shared {
         }
     }
 
-    /// Whether nobody knows yet where the kernel puts things.
+    /// Returns whether it is not known yet where the kernel puts data.
     ///
     /// # Safety
     ///
-    /// `shared` is that of a hook that is alive.
+    /// `shared` must belong to a live hook.
     #[inline]
     pub(super) unsafe fn is_unsettled(shared: NonNull<Self>) -> bool {
         let shared = shared.as_ptr();
-        // SAFETY: By the precondition; the C side writes the pointer as a whole.
+        // SAFETY: `shared` is alive, as the caller guarantees; the C side writes the pointer as a
+        // whole.
         unsafe {
             let place = (&raw const (*shared).place).read_volatile();
             place == (&raw const (*shared).places).cast()
