@@ -6,8 +6,8 @@
 //! each member as assertions. They are compiled here against the Rust type: the build fails if the
 //! size of a struct differs, or if a member has a different offset or name or is missing in Rust.
 
-/// Compares the layout of a struct of this module with that of C: `same_as_c!(Ours,
-/// ktrace_theirs)`.
+/// Compares the layout of a struct of this module with that of C:
+/// `same_as_c!(Ours, ktrace_theirs)`.
 macro_rules! same_as_c {
     ($ours:ident, $theirs:ident) => {
         #[allow(

@@ -35,8 +35,8 @@
 /// * **Arguments**, one to twelve, are passed to listeners: those of other modules, BPF's raw
 ///   tracepoints, and probes in `dynamic_events`. Each is an integer, a pointer or a reference
 ///   ([`Arg`](crate::ktrace::event::tracepoint::Arg)). For probes in `dynamic_events`, each event
-///   also needs a line of C, `KTRACE_PROBESTUB(task_wakeup, struct task_struct *task, u32
-///   target_cpu)`; without it, the module does not link (`probestub.h`).
+///   also needs a line of C; without it, the module does not link (`probestub.h`):
+///   `KTRACE_PROBESTUB(task_wakeup, struct task_struct *task, u32 target_cpu)`.
 /// * `counted as user;` makes listeners count as users, see [`users`](crate::ktrace::event::users).
 /// * `about task;` names the argument of type [`Task`](crate::ktrace::task::Task) that the event is
 ///   about, if it may be another task than the current one. perf then delivers the event to the
@@ -52,8 +52,8 @@
 ///   ([`compact`](crate::ktrace::compact)): the kernel prints one line for each of their items.
 /// * **Fields** have the types in [`field`](crate::ktrace::event::field). Each is assigned an
 ///   expression of the arguments, which is evaluated once for each record that is written.
-/// * **Output** is defined by one format string, from which the kernel's own output and the `print
-///   fmt` of the `format` file are generated. Its arguments are fields, or one of the
+/// * **Output** is defined by one format string, from which the kernel's own output and the
+///   `print fmt` of the `format` file are generated. Its arguments are fields, or one of the
 ///   [`ways`](crate::ktrace::event::show::ways) to print a field:
 ///
 ///   | argument | prints |

@@ -8,8 +8,8 @@
 //! # Implementation
 //!
 //! An event consists of several statics, which the module loader finds by their sections, and
-//! functions that these statics refer to: a tracepoint (`__tracepoints_ptrs`), a `struct
-//! trace_event_call` (`_ftrace_events`) of a class, and a raw tracepoint for BPF
+//! functions that these statics refer to: a tracepoint (`__tracepoints_ptrs`), a
+//! `struct trace_event_call` (`_ftrace_events`) of a class, and a raw tracepoint for BPF
 //! (`__bpf_raw_tp_map`). Users can see and enable the event as soon as the module is being loaded,
 //! before the module's own initialisation.
 //!
