@@ -100,7 +100,7 @@ pub(in crate::ktrace) fn find(
 ///
 /// # Errors
 ///
-/// None.
+/// Never fails.
 ///
 /// # Safety
 ///

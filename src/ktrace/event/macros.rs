@@ -568,9 +568,9 @@ pub use trace_event;
 ///     print "number={}", number;
 ///
 ///     events {
-///         /// It was made.
+///         /// The thing was created.
 ///         thing_made;
-///         /// It is no more.
+///         /// The thing was removed.
 ///         thing_gone;
 ///     }
 /// }
