@@ -50,8 +50,8 @@ impl<T: AtomicType> Once for Atomic<T> {
 }
 
 /// A word that only one CPU at a time adds to, in any context: interrupts and NMIs on that CPU may
-/// add in between. Other CPUs only read it: if another CPU writes or adds at the same time, one of
-/// the two updates may be lost, or a value that was overwritten may reappear.
+/// add in between. Other CPUs may read it at any time; if another CPU also writes to it or adds to
+/// it, one of the two updates may be lost, or a value that was overwritten may reappear.
 pub trait AddHere {
     /// The type of the value.
     type Value;

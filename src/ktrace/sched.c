@@ -198,8 +198,7 @@ int ktrace_attach_sched_probes(void)
 
 void ktrace_detach_sched_probes(void)
 {
-	/* ktrace_on_switch() is called by another probe; ktrace_detach_probes() waits for it
-	 * too. */
+	/* Another probe calls ktrace_on_switch(); ktrace_detach_probes() waits for it too. */
 	WRITE_ONCE(ktrace_sched_followed, 0);
 	ktrace_detach_probes(ktrace_sched_probes, ARRAY_SIZE(ktrace_sched_probes));
 	cancel_work_sync(&ktrace_sched_reclaim_work);

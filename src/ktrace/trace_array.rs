@@ -102,8 +102,8 @@ impl TraceArray {
         unsafe { addr_of!((*self.as_ptr()).range_addr_start).read() != 0 }
     }
 
-    /// Takes a reference that is never released, so that `rmdir` fails with `EBUSY`. For trace
-    /// arrays that the kernel may still use although a tracer was unregistered.
+    /// Takes a reference that is never released, so that `rmdir` fails with `EBUSY`. For a trace
+    /// array that the kernel may still use because a hook in it could not be unregistered.
     ///
     /// # Safety
     ///
