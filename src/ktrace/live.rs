@@ -8,9 +8,9 @@
 //! succeeded. They do not work before that: the tracer cannot be selected, and files cannot be
 //! opened.
 //!
-//! A task that uses them too early gets an error before it executes anything that can sleep, and then
-//! leaves the module's code. The code that removes the files waits for a grace period of RCU-tasks
-//! anyway, so no such task is left in the module's code when that code is freed.
+//! A task that uses them too early gets an error before it executes anything that can sleep, and
+//! then leaves the module's code. The code that removes the files waits for a grace period of
+//! RCU-tasks anyway, so no such task is left in the module's code when that code is freed.
 
 use kernel::{
     prelude::*,
