@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The private types of the kernel that this module is built for.
+//! The private types of the target kernel.
 //!
-//! Nothing here is written by hand: `abi.list` names the types, the build takes them from the BTF
-//! of the target kernel. See `Kbuild`.
+//! `abi.list` names the types, and the build generates them from the BTF of the target kernel (see
+//! `Kbuild`).
 
 pub(crate) use self::generated::*;
 
@@ -13,28 +13,30 @@ use pin_init::Zeroable;
 
 use super::btf::Item;
 
-/// What a type or a function's prototype looked like in the kernel that the module was built for.
+/// The identity and fingerprint of a type or function in the target kernel.
 pub struct Fingerprint {
-    /// What it is.
+    /// The kind of item.
     pub item: Item,
-    /// Its name in BTF.
+    /// The name in BTF.
     pub name: &'static CStr,
-    /// Its id there. A kernel may number its types otherwise: where to look first.
+    /// The BTF type ID in the target kernel. Another kernel may use other IDs, so this is only
+    /// where the search starts.
     pub id: u32,
-    /// As [`super::btf::Indexed::fingerprint`] computes it.
+    /// The hash that [`super::btf::Indexed::fingerprint`] computes.
     pub hash: u64,
 }
 
-/// All that `abi.list` names.
+/// Returns the fingerprints of all items that `abi.list` names.
 pub fn fingerprints() -> &'static [Fingerprint] {
     fingerprints::FINGERPRINTS
 }
 
-/// The types that are filled in here before the kernel sees them. (With a `Default` for each type that there is,
-/// a third of the module would be code that nobody calls.)
+/// Implements [`Zeroable`] for types that this module fills in and passes to the kernel. (A
+/// generated `Default` for every type would make up a third of the module as unused code.)
 macro_rules! zeroable {
     ($($name:ident),*) => {$(
-        // SAFETY: Made of numbers, pointers, functions that are optional, and structs of these: all may be zero.
+        // SAFETY: The type consists of numbers, pointers, optional functions, and structs of these,
+        // all of which may be zero.
         unsafe impl Zeroable for $name {}
     )*};
 }
@@ -53,7 +55,7 @@ mod fingerprints {
     include!(concat!(env!("KTRACE_GENERATED"), "/fingerprints.rs"));
 }
 
-// Generated code keeps to C's names and offers more than is used here, too much to be documented.
+// Generated code keeps the names of C and has many items that are not used and not documented.
 #[doc(hidden)]
 #[allow(
     clippy::all,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A value that hooks use all the while, and that is begun anew now and then.
+//! A double buffer: a value that hooks use continuously and that is sometimes replaced by an empty
+//! one.
 //!
-//! There are two, of which one is in use. To begin anew, the other one takes its place; when nobody uses
-//! the former any more, that is cleared, and is the next. The second is made when it is first wanted.
-//! Neither is given back before both are: whoever has a reference may keep it.
+//! There are up to two values, of which one is active. To start with an empty value, the inactive
+//! one becomes active. When no hook uses the previously active value any more, it is cleared and
+//! becomes the inactive one. The second value is created when it is first needed. Both are freed
+//! together on drop, so a reference to either stays valid until then.
 
 use core::ptr::null_mut;
 
@@ -24,33 +26,33 @@ use super::{
     once::Once, //
 };
 
-/// See the module's comment.
+/// A double buffer of values; see the module documentation.
 ///
 /// # Invariants
 ///
-/// `now` and `other` are from [`KBox::into_raw`], one each, and stay what they point to until drop; `other` may be
-/// null. They are written by whoever has set `busy`.
+/// `now` and `other` each hold a different pointer from [`KBox::into_raw`], which stays valid until
+/// drop; `other` may be null. Only the task that has set `busy` writes them.
 pub struct Alternate<T> {
     now: AtomicPtr<T>,
     other: AtomicPtr<T>,
     busy: Atomic<u32>,
 }
 
-// SAFETY: Owns values of a type that is `Send`.
+// SAFETY: The only data that moves with it are values of `T`, which is `Send`.
 unsafe impl<T: Send> Send for Alternate<T> {}
-// SAFETY: Hands out shared references only.
+// SAFETY: Shared access gives out only `&T`, and `T` is `Sync`; changes are serialized by `busy`.
 unsafe impl<T: Send + Sync> Sync for Alternate<T> {}
 
 impl<T> Alternate<T> {
-    /// With that value to begin with. May sleep.
+    /// Creates a double buffer whose active value is `value`. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`.
+    /// `ENOMEM` if memory is short.
     pub fn new(value: T) -> Result<Self> {
         let now = AtomicPtr::null();
         now.store(KBox::into_raw(KBox::new(value, GFP_KERNEL)?), Relaxed);
-        // INVARIANT: Just made.
+        // INVARIANT: `now` is from `into_raw()`; `other` is null.
         Ok(Self {
             now,
             other: AtomicPtr::null(),
@@ -58,24 +60,25 @@ impl<T> Alternate<T> {
         })
     }
 
-    /// The value that is in use.
+    /// Returns the active value.
     #[inline(always)]
     pub fn get(&self) -> &T {
-        // SAFETY: Not null, and there until drop, by the invariant.
+        // SAFETY: By the type invariant, `now` is not null and stays valid until drop.
         unsafe { &*self.now.read_once() }
     }
 
-    /// How many there are: 1 or 2.
+    /// Returns the number of allocated values: 1 or 2.
     pub fn count(&self) -> usize {
         1 + usize::from(!self.other.load(Relaxed).is_null())
     }
 
-    /// Takes a fresh value into use, made by `make` if there is no second one yet. The former is given to `clear` when
-    /// no hook uses it any more. May sleep.
+    /// Replaces the active value by an empty one, which `make` creates if there is no second value
+    /// yet. When no hook uses the previous value any more, it is passed to `clear`. May sleep.
     ///
     /// # Errors
     ///
-    /// `EBUSY` while somebody else does so; `ENOMEM`, and those of `make`. The value is the same then.
+    /// `EBUSY` while another task does the same; `ENOMEM`; errors of `make`. In all cases the
+    /// active value is unchanged.
     pub fn begin_anew(&self, make: impl FnOnce() -> Result<T>, clear: impl FnOnce(&T)) -> Result {
         if self.busy.cmpxchg(0, 1, Full).is_err() {
             return Err(EBUSY);
@@ -85,19 +88,19 @@ impl<T> Alternate<T> {
         result
     }
 
-    /// Exchanges the two, and waits until nobody uses the former, which is returned. To be called by whoever has set
-    /// `busy`.
+    /// Exchanges the two values, waits until no hook uses the previously active one, and returns
+    /// it. The caller must have set `busy`.
     fn exchange(&self, make: impl FnOnce() -> Result<T>) -> Result<&T> {
         let mut fresh = self.other.load(Relaxed);
         if fresh.is_null() {
             fresh = KBox::into_raw(KBox::new(make()?, GFP_KERNEL)?);
         }
         let former = self.now.load(Relaxed);
-        // INVARIANT: Still one each.
+        // INVARIANT: `now` and `other` still hold different pointers from `into_raw()`.
         self.now.store(fresh, Release);
         self.other.store(former, Relaxed);
         fgraph::synchronize();
-        // SAFETY: There until drop, by the invariant.
+        // SAFETY: By the type invariant, the pointer stays valid until drop.
         Ok(unsafe { &*former })
     }
 }
@@ -108,7 +111,8 @@ impl<T> Drop for Alternate<T> {
             let value = place.load(Relaxed);
             place.store(null_mut(), Relaxed);
             if !value.is_null() {
-                // SAFETY: From `into_raw()` by the invariant, and nobody has a reference to what is dropped.
+                // SAFETY: From `into_raw()` by the type invariant, and `&mut self` shows that there
+                // are no references to the value.
                 drop(unsafe { KBox::from_raw(value) });
             }
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Atomic pointers and truth values.
+//! Atomic pointers and booleans.
 //!
-//! The kernel's own [`Atomic`] is for numbers alone in kernels with long-term support.
+//! In LTS kernels, the kernel's own [`Atomic`] supports only integers.
 
 use core::marker::PhantomData;
 
@@ -17,20 +17,20 @@ use kernel::sync::atomic::{
 
 use super::once::Once;
 
-/// A pointer that is read and written as a whole. In C it is a pointer.
+/// A pointer that is read and written as a whole. It has the layout of a C pointer.
 #[repr(transparent)]
 pub struct AtomicPtr<T> {
     address: Atomic<usize>,
     _type: PhantomData<*mut T>,
 }
 
-// SAFETY: An address; who follows it has to know that they may.
+// SAFETY: This is only an address. Code that dereferences it needs its own proof that it may.
 unsafe impl<T> Send for AtomicPtr<T> {}
-// SAFETY: As above, and it is read and written as a whole.
+// SAFETY: This is only an address, and each access to it is atomic.
 unsafe impl<T> Sync for AtomicPtr<T> {}
 
 impl<T> AtomicPtr<T> {
-    /// One that is null.
+    /// Creates a null pointer.
     pub const fn null() -> Self {
         Self {
             address: Atomic::new(0),
@@ -38,19 +38,19 @@ impl<T> AtomicPtr<T> {
         }
     }
 
-    /// Its value.
+    /// Returns the pointer.
     #[inline(always)]
     pub fn load<O: AcquireOrRelaxed>(&self, ordering: O) -> *mut T {
         self.address.load(ordering) as *mut T
     }
 
-    /// Sets it.
+    /// Stores a new pointer.
     #[inline(always)]
     pub fn store<O: ReleaseOrRelaxed>(&self, value: *mut T, ordering: O) {
         self.address.store(value as usize, ordering);
     }
 
-    /// Sets it to `new` if it is `old`; what it was instead is the error.
+    /// Stores `new` if the pointer is `old`. Otherwise returns the present pointer as the error.
     #[inline(always)]
     pub fn cmpxchg<O: Ordering>(
         &self,
@@ -79,23 +79,23 @@ impl<T> Once for AtomicPtr<T> {
     }
 }
 
-/// A truth value that is read and written as a whole. In C it is an `u32`.
+/// A boolean that is read and written as a whole. It has the layout of a `u32` in C.
 #[repr(transparent)]
 pub struct AtomicBool(Atomic<u32>);
 
 impl AtomicBool {
-    /// One of that value.
+    /// Creates a boolean with this value.
     pub const fn new(value: bool) -> Self {
         Self(Atomic::new(value as u32))
     }
 
-    /// Its value.
+    /// Returns the value.
     #[inline(always)]
     pub fn load<O: AcquireOrRelaxed>(&self, ordering: O) -> bool {
         self.0.load(ordering) != 0
     }
 
-    /// Sets it.
+    /// Stores a new value.
     #[inline(always)]
     pub fn store<O: ReleaseOrRelaxed>(&self, value: bool, ordering: O) {
         self.0.store(u32::from(value), ordering);

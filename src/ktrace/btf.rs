@@ -2,22 +2,23 @@
 
 //! Fingerprints of kernel types, read from BTF.
 //!
-//! The module is compiled against the types that one kernel's BTF describes. Before it touches
-//! anything, it computes the same fingerprints from the BTF of the kernel it runs in, and compares.
-//! The build computes the expected ones with this very file (`scripts/btf_fingerprint.rs`), so the
-//! two cannot drift apart.
+//! The module is compiled against the types in the BTF of one kernel. When it is loaded, it first
+//! computes the same fingerprints from the BTF of the running kernel and compares them. The build
+//! uses this file too to compute the expected fingerprints (`scripts/btf_fingerprint.rs`), so both
+//! use the same algorithm.
 //!
-//! A fingerprint covers what calling code compiles in: for a struct its size and each member's
-//! name, offset and type; for an enum its names and values; for a function its prototype. A struct
-//! that is reached through a pointer counts by its name alone, since its layout is not relied on
-//! (if it is, it stands in the list itself).
+//! A fingerprint covers what the module's code depends on. For a struct, these are its size and the
+//! name, offset and type of each member; for an enum, its names and values; for a function, its
+//! prototype. A struct that is only accessed through a pointer is represented by its name, because
+//! the module does not depend on its layout. If it does, the struct has its own line in `abi.list`.
 //!
 //! Format: `Documentation/bpf/btf.rst`, `include/uapi/linux/btf.h`.
 
 const MAGIC: u16 = 0xeb9f;
 const HEADER_MIN: usize = 24;
 
-/// How deep a type is followed. Prototypes of callbacks that take callbacks are the deepest.
+/// The maximum depth to which a type is followed. Prototypes of callbacks with callback arguments
+/// are the deepest.
 const MAX_DEPTH: u32 = 8;
 
 mod kind {
@@ -42,18 +43,18 @@ mod kind {
     pub(super) const ENUM64: u32 = 19;
 }
 
-/// Why BTF could not be read.
+/// The reason why BTF could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BtfError {
-    /// Not BTF, or cut short.
+    /// The data is not BTF, or is truncated.
     Malformed,
-    /// A kind of type that this file does not know.
+    /// The data has a kind of type that this file does not know.
     UnknownKind(u32),
-    /// The index that the caller provided is too short.
+    /// The memory that the caller provided for the index is too short.
     IndexFull,
 }
 
-/// What is fingerprinted.
+/// The kind of item that a fingerprint is computed of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A struct, by name.
@@ -70,16 +71,16 @@ pub struct Btf<'a> {
     strings: &'a [u8],
 }
 
-/// The fixed part that every type starts with.
+/// The fixed part at the start of each type.
 #[derive(Clone, Copy)]
 struct Type {
     name: u32,
     kind: u32,
     vlen: u32,
     kind_flag: bool,
-    /// Size in bytes, or the id of another type: the kind decides.
+    /// The size in bytes, or the ID of another type, depending on the kind.
     size_or_type: u32,
-    /// Where the part that belongs to the kind begins.
+    /// The offset of the part that is specific to the kind, in the type section.
     tail: usize,
 }
 
@@ -93,7 +94,7 @@ fn u32_at(b: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(b.try_into().ok()?))
 }
 
-/// FNV-1a, 64 bits: simple, and good enough to tell layouts apart.
+/// A 64-bit FNV-1a hash: simple, and sufficient to distinguish layouts.
 struct Hash(u64);
 
 impl Hash {
@@ -115,7 +116,7 @@ impl Hash {
 }
 
 impl<'a> Btf<'a> {
-    /// Looks at `raw`, the contents of a `.BTF` section in this machine's byte order.
+    /// Parses the header of `raw`, the contents of a `.BTF` section in this machine's byte order.
     pub fn new(raw: &'a [u8]) -> Result<Self, BtfError> {
         Self::sections(raw).ok_or(BtfError::Malformed)
     }
@@ -136,7 +137,7 @@ impl<'a> Btf<'a> {
         })
     }
 
-    /// The name at `offset` in the string section.
+    /// Returns the name at `offset` in the string section.
     fn name(&self, offset: u32) -> &'a [u8] {
         let rest = self.strings.get(offset as usize..).unwrap_or(&[]);
         let end = rest.iter().position(|&b| b == 0).unwrap_or(rest.len());
@@ -155,7 +156,7 @@ impl<'a> Btf<'a> {
         })
     }
 
-    /// Length in bytes of what follows the fixed part.
+    /// Returns the length in bytes of the part that follows the fixed part.
     fn tail_len(t: &Type) -> Result<usize, BtfError> {
         let n = t.vlen as usize;
         Ok(match t.kind {
@@ -176,7 +177,7 @@ impl<'a> Btf<'a> {
         })
     }
 
-    /// Calls `visit` with the position of each type, in the order of their ids, the first being 1.
+    /// Calls `visit` with the offset of each type, in the order of their IDs, which start at 1.
     fn walk(&self, mut visit: impl FnMut(usize) -> Result<(), BtfError>) -> Result<(), BtfError> {
         let mut at = 0;
         while at < self.types.len() {
@@ -187,7 +188,7 @@ impl<'a> Btf<'a> {
         Ok(())
     }
 
-    /// The number of types, so that the caller can provide an index of that length.
+    /// Returns the number of types: the length that the index for [`Btf::index`] must have.
     pub fn count(&self) -> Result<usize, BtfError> {
         let mut n = 0usize;
         self.walk(|_| {
@@ -197,8 +198,8 @@ impl<'a> Btf<'a> {
         Ok(n)
     }
 
-    /// Builds the index from type ids to types, in memory that the caller provides (it may be 600
-    /// KiB for a distribution's kernel): [`Btf::count`] elements.
+    /// Builds an index from type IDs to types. `memory` must have [`Btf::count`] elements, which
+    /// can take 600 KiB for a distribution's kernel.
     pub fn index<'i>(&'i self, memory: &'i mut [u32]) -> Result<Indexed<'i>, BtfError> {
         let mut slots = memory.iter_mut();
         self.walk(|at| {
@@ -213,7 +214,7 @@ impl<'a> Btf<'a> {
     }
 }
 
-/// BTF whose types can be found by id.
+/// BTF with an index by type ID.
 pub struct Indexed<'a> {
     btf: &'a Btf<'a>,
     index: &'a [u32],
@@ -225,14 +226,15 @@ impl Indexed<'_> {
         self.btf.parse(at as usize)
     }
 
-    /// The size in bytes of the struct with that id.
+    /// Returns the size in bytes of the struct with the type ID `id`.
     #[allow(dead_code, reason = "for the build alone")]
     pub fn struct_size(&self, id: u32) -> Option<u32> {
         let t = self.by_id(id)?;
         (t.kind == kind::STRUCT).then_some(t.size_or_type)
     }
 
-    /// Where a member of that struct lies, in bytes, if it begins with one.
+    /// Returns the offset in bytes of a member of the struct `name`, or `None` if the member is a
+    /// bit field or does not start at a byte boundary.
     #[allow(dead_code, reason = "for the build alone")]
     pub fn member_offset(&self, name: &[u8], member: &[u8]) -> Option<u32> {
         let t = self.by_id(self.id_of(Item::Struct, name)?)?;
@@ -241,12 +243,12 @@ impl Indexed<'_> {
             let at = t.tail.checked_add(i.checked_mul(12)?)?;
             let is_it = self.btf.name(u32_at(types, at)?) == member;
             let bits = u32_at(types, at.checked_add(8)?)?;
-            // The upper bits are the size of a bit field.
+            // With the kind flag, the upper bits are the size of a bit field.
             (is_it && bits % 8 == 0 && (!t.kind_flag || bits >> 24 == 0)).then_some(bits / 8)
         })
     }
 
-    /// The type with that id, if it is of kind `item` and called `name`.
+    /// Returns the type with the ID `id` if it is of kind `item` and has the name `name`.
     fn named(&self, id: u32, item: Item, name: &[u8]) -> Option<Type> {
         let t = self.by_id(id)?;
         let fits = match item {
@@ -257,15 +259,15 @@ impl Indexed<'_> {
         (fits && self.btf.name(t.name) == name).then_some(t)
     }
 
-    /// The id of the first type of kind `item` that is called `name`: there are more than 100,000 to
-    /// look through.
+    /// Returns the ID of the first type of kind `item` with the name `name`. Searches linearly, in
+    /// possibly more than 100,000 types.
     pub fn id_of(&self, item: Item, name: &[u8]) -> Option<u32> {
         let end = u32::try_from(self.index.len()).ok()?;
         (1..=end).find(|&id| self.named(id, item, name).is_some())
     }
 
-    /// The fingerprint of a type of kind `item` that is called `name`: the one with the id `hint`, or else
-    /// the first. `None` if the kernel has none.
+    /// Returns the fingerprint of the type of kind `item` with the name `name`: the type with the
+    /// ID `hint`, or otherwise the first one. Returns `None` if there is none.
     pub fn fingerprint(&self, item: Item, name: &[u8], hint: u32) -> Option<u64> {
         let found = self.named(hint, item, name).or_else(|| {
             let id = self.id_of(item, name)?;
@@ -312,7 +314,7 @@ impl Indexed<'_> {
         Some(())
     }
 
-    /// Hashes a type as something that is held by value: its size counts.
+    /// Hashes a type that is contained by value, so that its size matters.
     fn value(&self, hash: &mut Hash, id: u32, depth: u32) -> Option<()> {
         if id == 0 {
             hash.bytes(b"void");
@@ -324,7 +326,7 @@ impl Indexed<'_> {
         let deeper = depth.wrapping_add(1);
         let t = self.by_id(id)?;
         match t.kind {
-            // Neither a qualifier nor a tag nor a typedef's name changes a layout.
+            // Qualifiers, tags and names of typedefs do not change a layout.
             kind::CONST | kind::VOLATILE | kind::RESTRICT | kind::TYPEDEF | kind::TYPE_TAG => {
                 self.value(hash, t.size_or_type, depth)
             }
@@ -358,7 +360,7 @@ impl Indexed<'_> {
         }
     }
 
-    /// Hashes a type that is only pointed to: of a struct, the name is enough.
+    /// Hashes a type that is only pointed to: for a struct, only the name.
     fn pointee(&self, hash: &mut Hash, id: u32, depth: u32) -> Option<()> {
         let mut id = id;
         loop {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The trace clock that a user has chosen (`trace_clock` of the top trace array).
+//! The trace clock that the user has selected (`trace_clock` of the top trace array).
 //!
-//! Kernel source: `trace_clocks[]` and `tracing_set_clock()` in `kernel/trace/trace.c`. The clocks
-//! are all made to be read in any context, NMI included.
+//! Kernel source: `trace_clocks[]` and `tracing_set_clock()` in `kernel/trace/trace.c`. All these
+//! clocks can be read in any context, including NMI.
 
 use core::{
     ffi::CStr,
@@ -19,8 +19,8 @@ use super::{
     trace_array::TraceArray, //
 };
 
-/// An entry of the kernel's table, whose type has no name and so is not in BTF. [`check_table`]
-/// compares two of them with what they have to be.
+/// An entry of the kernel's `trace_clocks[]`. Its type has no name and is therefore not in BTF;
+/// [`check_table`] compares the first two entries with their expected content.
 #[repr(C)]
 struct Entry {
     read: *const c_void,
@@ -34,12 +34,12 @@ extern "C" {
     fn ktrace_is_clock(index: c_uint, read: *const c_void) -> bool;
 }
 
-/// What a trace clock says.
+/// A time that was read from a trace clock.
 #[derive(Clone, Copy)]
 pub struct Reading {
-    /// Which one it is: readings of different ones have nothing to do with each other.
+    /// The index of the clock. Times of different clocks cannot be compared.
     pub clock: u32,
-    /// In ns.
+    /// The time in ns.
     pub ns: u64,
 }
 
@@ -47,15 +47,15 @@ fn entry(index: usize) -> *const Entry {
     Data::TraceClocks.as_ptr::<Entry>().wrapping_add(index)
 }
 
-/// What the trace clock of the top trace array says; `None` if that is `local`, the scheduler's own
-/// clock (of [`super::sched::now_ns`]), or one that does not count ns.
+/// Reads the trace clock of the top trace array. Returns `None` if that is `local`, which is the
+/// scheduler's clock ([`super::sched::now_ns`]), or a clock that does not count ns.
 ///
-/// `tai` leaps when the time of day is set; a duration on it is one of `mono`, which it is
-/// but for that. Any context.
+/// `tai` jumps when the time of day is set. Instead of it, this reads `mono`, which differs from it
+/// only by an offset, so durations are not affected by such jumps. Any context.
 #[inline]
 pub fn trace_clock() -> Option<Reading> {
     let top: *const abi::trace_array = Data::GlobalTrace.as_ptr();
-    // SAFETY: The kernel's own trace array, which is static; one aligned word of it.
+    // SAFETY: The kernel's top trace array is static; this reads one aligned word of it.
     let clock = unsafe { addr_of!((*top).clock_id).read_volatile() };
     match clock {
         0 => None,
@@ -63,21 +63,22 @@ pub fn trace_clock() -> Option<Reading> {
     }
 }
 
-/// How a trace clock goes, beside the CPU's counter.
+/// The rate of a trace clock relative to the CPU's counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
-    /// Not in ns, or not from one moment to the next: `uptime` goes by ticks.
+    /// Does not count ns, or is too coarse: `uptime` counts ticks.
     Coarse,
-    /// As the counter does: the kernel makes it of that, by a factor that stays.
+    /// Constant rate: the kernel derives the clock from the counter with a fixed factor.
     Even,
-    /// Faster or slower, as the time of day is set right (`adjtimex()`).
+    /// Variable rate: the clock is adjusted together with the time of day (`adjtimex()`).
     Uneven,
 }
 
-/// How the clock of that trace array goes. Any context.
+/// Returns the rate of the clock of `tr`. Any context.
 pub fn pace(tr: &TraceArray) -> Pace {
-    // SAFETY: Alive, by the type's invariant; one aligned word, which is the index of an entry, each
-    // as `check_table()` has found the first two; the table is constant, with names that are strings.
+    // SAFETY: By the invariant of `TraceArray`, `tr` is alive. `clock_id` is an aligned word and
+    // the index of an entry. `check_table()` has verified the layout of entries; the table is
+    // constant, and its names are C strings.
     let (in_ns, name) = unsafe {
         let clock = addr_of!((*tr.as_ptr()).clock_id).read_volatile();
         let entry = entry(clock as usize);
@@ -91,10 +92,12 @@ pub fn pace(tr: &TraceArray) -> Pace {
     }
 }
 
-/// What the clock of that trace array says, in whatever it counts: what the ring buffer would take for
-/// the time of a record. Any context.
+/// Reads the clock of `tr`, in its own unit: this is the time that the ring buffer would give a
+/// record written now. Any context.
 pub fn read_of(tr: &TraceArray) -> u64 {
-    // SAFETY: As in `pace()`; and the function of an entry, which takes nothing and returns a `u64`.
+    // SAFETY: By the invariant of `TraceArray`, `tr` is alive, and `clock_id` is the index of an
+    // entry of the constant table, whose layout `check_table()` has verified. The function of an
+    // entry takes nothing and returns a `u64`.
     unsafe {
         let clock = addr_of!((*tr.as_ptr()).clock_id).read_volatile();
         ktrace_call_clock((*entry(clock as usize)).read)
@@ -103,27 +106,28 @@ pub fn read_of(tr: &TraceArray) -> u64 {
 
 #[cold]
 fn read(clock: u32) -> Option<Reading> {
-    // SAFETY: `clock_id` is the index of an entry, each as `check_table()` has found the first two;
-    // the table is constant.
+    // SAFETY: `clock_id` is the index of an entry of the constant table, whose layout
+    // `check_table()` has verified.
     let entry = unsafe { entry(clock as usize).read() };
     if entry.in_ns == 0 {
         return None;
     }
     Some(Reading {
         clock,
-        // SAFETY: The function of an entry, which takes nothing and returns a `u64`.
+        // SAFETY: The function of an entry takes nothing and returns a `u64`.
         ns: unsafe { ktrace_read_clock(entry.read) },
     })
 }
 
-/// Whether the kernel's table of clocks is what this module takes it for.
+/// Returns whether the layout of the kernel's table of clocks is the expected one.
 pub(super) fn check_table() -> bool {
-    // Whatever it is, it lies between other data of the kernel, and its names are found to be
-    // constant strings only if the functions are the right ones.
+    // Any table can be read, because it is located between other data of the kernel. A name is used
+    // as a C string only if the function of its entry is the expected one.
     [c"local", c"global"].iter().enumerate().all(|(i, name)| {
-        // SAFETY: Within the kernel's data, where the symbol was found.
+        // SAFETY: The symbol was found, so the entry is within the kernel's data.
         let entry = unsafe { entry(i).read() };
-        // SAFETY: Compares addresses; and a name next to the right function is a C string.
+        // SAFETY: The first function only compares addresses. If it finds the expected function,
+        // the name in the same entry is a C string.
         unsafe {
             ktrace_is_clock(i as c_uint, entry.read)
                 && CStr::from_chars(entry.name) == *name

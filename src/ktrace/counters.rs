@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Counters that every CPU has for itself, and that are added up when somebody asks.
+//! Per-CPU counters whose sum is computed on request.
 
 use core::ptr::NonNull;
 
@@ -13,58 +13,61 @@ extern "C" {
     fn ktrace_percpu_sum(counter: *mut u64) -> u64;
 }
 
-/// `N` counters of 64 bits on each CPU.
+/// `N` 64-bit counters on each CPU.
 ///
 /// # Invariants
 ///
-/// The pointer is what `__alloc_percpu()` returned for `N` counters, and is not freed before this.
+/// The pointer was returned by `__alloc_percpu()` for `N` counters, and is freed only on drop.
 pub struct Counters<const N: usize>(NonNull<u64>);
 
-// SAFETY: A per-CPU allocation belongs to no thread.
+// SAFETY: A per-CPU allocation is not bound to a thread.
 unsafe impl<const N: usize> Send for Counters<N> {}
-// SAFETY: Each CPU increments its own memory, in one instruction or with interrupts considered
-// (`this_cpu_add()`); reading takes one machine word at a time.
+// SAFETY: Additions are safe against interrupts and other CPUs (`ktrace_this_cpu_add()`), and a sum
+// reads each counter as one machine word.
 unsafe impl<const N: usize> Sync for Counters<N> {}
 
 impl<const N: usize> Counters<N> {
-    /// Allocates, all zero. May sleep.
+    /// Allocates the counters with the value 0. May sleep. Fails with `ENOMEM` if memory is short.
     pub fn new() -> Result<Self> {
-        // SAFETY: No preconditions; may sleep, as this function may.
+        // SAFETY: The function may sleep, as the documentation of `new()` says.
         let counters = unsafe { ktrace_alloc_counters(N as c_uint) };
-        // INVARIANT: Just allocated for `N`.
+        // INVARIANT: Allocated above for `N` counters.
         Ok(Self(NonNull::new(counters).ok_or(ENOMEM)?))
     }
 
-    /// Where counter `n` lies in the per-CPU memory. An `n` that is out of range counts as 0.
+    /// Returns the per-CPU address of counter `n`, or of counter 0 if `n` is out of range.
     #[inline]
     fn counter(&self, n: usize) -> *mut u64 {
         let n = if n < N { n } else { 0 };
         self.0.as_ptr().wrapping_add(n)
     }
 
-    /// Adds one to counter `n` of this CPU. Any context, NMI too.
+    /// Adds 1 to counter `n` of this CPU. Any context, including NMI.
     #[inline]
     pub fn inc(&self, n: usize) {
         self.add(n, 1);
     }
 
-    /// Adds `by` to counter `n` of this CPU. Any context, NMI too.
+    /// Adds `by` to counter `n` of this CPU. Any context, including NMI.
     #[inline]
     pub fn add(&self, n: usize, by: u64) {
-        // SAFETY: A per-CPU pointer into the allocation, by the invariant and `counter()`.
+        // SAFETY: By the type invariant and `counter()`, this is a per-CPU pointer into the
+        // allocation.
         unsafe { ktrace_this_cpu_add(self.counter(n), by) }
     }
 
-    /// The sum of counter `n` over all CPUs.
+    /// Returns the sum of counter `n` over all CPUs.
     pub fn sum(&self, n: usize) -> u64 {
-        // SAFETY: As above.
+        // SAFETY: By the type invariant and `counter()`, this is a per-CPU pointer into the
+        // allocation.
         unsafe { ktrace_percpu_sum(self.counter(n)) }
     }
 }
 
 impl<const N: usize> Drop for Counters<N> {
     fn drop(&mut self) {
-        // SAFETY: Allocated by the invariant, and nobody has a reference to it any more.
+        // SAFETY: Allocated, by the type invariant, and `&mut self` shows that there is no other
+        // user.
         unsafe { ktrace_free_counters(self.0.as_ptr()) }
     }
 }

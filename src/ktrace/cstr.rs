@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! C strings as the kernel's functions take and return them: its `char` has no sign.
+//! C strings as the kernel's functions take and return them: the kernel's `char` is unsigned.
 
 use core::ffi::CStr;
 
 use kernel::ffi::c_char;
 
-/// To and from the kernel's `char *`.
+/// Conversions between [`CStr`] and the kernel's `char *`.
 ///
-/// The kernel's own trait for that is not in kernels with long-term support, whose `CStr` is another type.
+/// LTS kernels lack the kernel's own trait for this, and their `CStr` is another type.
 pub(super) trait Chars {
-    /// Where it begins.
+    /// Returns a pointer to the first character.
     fn as_chars(&self) -> *const c_char;
 
-    /// What begins there.
+    /// Returns the C string that starts at `chars`.
     ///
     /// # Safety
     ///
-    /// As for [`CStr::from_ptr`].
+    /// `chars` must meet the requirements of [`CStr::from_ptr`].
     unsafe fn from_chars<'a>(chars: *const c_char) -> &'a Self;
 }
 
@@ -30,7 +30,8 @@ impl Chars for CStr {
 
     #[inline(always)]
     unsafe fn from_chars<'a>(chars: *const c_char) -> &'a Self {
-        // SAFETY: By the precondition.
+        // SAFETY: The caller guarantees the requirements of `CStr::from_ptr`; the cast only changes
+        // the sign of the characters.
         unsafe { CStr::from_ptr(chars.cast()) }
     }
 }

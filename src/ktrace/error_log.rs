@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The file `error_log` of a trace array, where tracing says what was wrong with what it was told.
+//! The file `error_log` of a trace array, which explains errors in what was written to its files.
 
 use core::{
     ffi::CStr,
@@ -39,40 +39,41 @@ extern "C" {
     );
 }
 
-/// The longest command that is shown, in bytes.
+/// The maximum length of a command in the log, in bytes.
 pub const MAX_COMMAND: usize = 64;
 
-/// The messages of a module.
+/// The error messages of a module.
 ///
-/// An entry of the log points into this table, so [`ErrorLog::forget`] must be called before it
-/// goes.
+/// Entries of the log point into this table, so [`ErrorLog::forget`] must be called before it is
+/// dropped.
 ///
 /// # Invariants
 ///
-/// `table` has pointers to constant C strings, and stays where it is.
+/// `table` holds pointers to constant C strings, and its memory does not move.
 pub struct ErrorLog {
     table: KVec<*const c_char>,
 }
 
-// SAFETY: Owns a table of constants.
+// SAFETY: The table holds pointers to constants.
 unsafe impl Send for ErrorLog {}
-// SAFETY: As above; it is only read.
+// SAFETY: The table holds pointers to constants and is only read.
 unsafe impl Sync for ErrorLog {}
 
 impl ErrorLog {
-    /// Makes the table. May sleep.
+    /// Creates the table of messages. May sleep. Fails with `ENOMEM` if memory is short.
     pub fn new(_: Resolved, messages: &[&'static CStr]) -> Result<Self> {
         let mut table = KVec::with_capacity(messages.len(), GFP_KERNEL)?;
         for message in messages {
             table.push(message.as_chars(), GFP_KERNEL)?;
         }
-        // INVARIANT: Filled with constants just now; a vector that is not pushed to does not move.
+        // INVARIANT: The table was filled with constants above. The memory of a vector that does
+        // not grow does not move.
         Ok(Self { table })
     }
 
-    /// Adds to the log of `tr`: message `index`, on `command` for `file`, with a mark below byte
-    /// `at`. Bytes that would garble the log are shown as `?`. May sleep. Does nothing if there is
-    /// no such message.
+    /// Adds an entry to the log of `tr`: message `index`, about `command` written to `file`, with a
+    /// mark below byte `at`. Control characters are shown as `?`. Does nothing if there is no such
+    /// message. May sleep.
     pub fn log(&self, tr: &TraceArray, file: &CStr, command: &[u8], index: u8, at: usize) {
         if usize::from(index) >= self.table.len() {
             return;
@@ -82,8 +83,9 @@ impl ErrorLog {
             let printable = from >= b' ' && from != 0x7f;
             *to = if printable { from } else { b'?' };
         }
-        // SAFETY: The trace array is alive. `file` is a C string and so is `shown`, whose last byte
-        // is never written; both are copied. The table is valid until `forget()`.
+        // SAFETY: The trace array is alive. `file` is a C string, and so is `shown`, whose last
+        // byte is never written; both are copied. The table stays valid until all its entries have
+        // been removed by `forget()`.
         unsafe {
             ktrace_call_tracing_log_err(
                 tr.as_ptr(),
@@ -96,17 +98,17 @@ impl ErrorLog {
         }
     }
 
-    /// Takes this table's entries out of all logs.
+    /// Removes all entries that use this table from the logs of all trace arrays. May sleep.
     pub fn forget(&self, lock: &TypesLock) {
         let mutex = Data::ErrorLogLock.as_ptr();
-        // SAFETY: The kernel's own static mutex, found by its name. Who holds it takes no other lock,
-        // neither below nor in `tracing_log_err()`, so it can be taken under any that may be slept
-        // with.
+        // SAFETY: This is the kernel's own static mutex, found by its name. No other lock is taken
+        // while it is held, neither here nor in `tracing_log_err()`, so it can be taken with any
+        // sleeping lock held.
         unsafe { bindings::mutex_lock(mutex) };
         for tr in lock.arrays() {
             let raw = tr.as_ptr();
-            // SAFETY: The trace array is alive, and the mutex guards its log; entries and their
-            // texts are allocated by `kmalloc()`.
+            // SAFETY: The trace array is alive, and the mutex protects its log. The kernel
+            // allocates entries and their command text with `kmalloc()`.
             unsafe {
                 list::for_each(addr_of_mut!((*raw).err_log), |at| {
                     let entry = kernel::container_of!(at, abi::tracing_log_err, list);
@@ -119,7 +121,7 @@ impl ErrorLog {
                 });
             }
         }
-        // SAFETY: Taken above.
+        // SAFETY: The mutex was locked above.
         unsafe { bindings::mutex_unlock(mutex) };
     }
 }

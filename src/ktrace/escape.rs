@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Names of tasks in text. A task may have any bytes in its name, so names are escaped as
-//! `/proc/PID/status` does it: a newline is written `\n`, a backslash `\\`.
+//! Escaping of task names for text output. A task's name may contain any bytes, so it is escaped as
+//! in `/proc/PID/status`: a newline is written as `\n`, a backslash as `\\`.
 
-/// How long a name may be.
+/// The maximum length of a task's name, in bytes, without the terminating zero.
 pub const MAX_NAME: usize = 15;
 
-/// Each byte becomes two at most.
+/// The maximum length of an escaped name: each byte becomes at most two.
 const MAX_LEN: usize = 2 * MAX_NAME;
 
-/// A name as it is printed.
+/// An escaped name.
 #[derive(Clone, Copy)]
 pub struct Escaped {
     bytes: [u8; MAX_LEN],
@@ -17,12 +17,12 @@ pub struct Escaped {
 }
 
 impl Escaped {
-    /// Escapes a name. What does not fit is cut off.
+    /// Escapes a name. Bytes after the first [`MAX_NAME`] are dropped.
     pub fn new(name: &[u8]) -> Self {
         Self::with(name, false)
     }
 
-    /// Escapes a name that stands in a comment, which it must not end: `*/` is written `*\/`.
+    /// Escapes a name for use inside a C comment: `*/`, which would end it, is written as `*\/`.
     pub fn in_comment(name: &[u8]) -> Self {
         Self::with(name, true)
     }
@@ -54,12 +54,13 @@ impl Escaped {
         }
     }
 
-    /// The bytes of the text.
+    /// Returns the bytes of the escaped name.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or(&[])
     }
 
-    /// The beginning of the text, of `len` bytes at most, with no half of an escape at its end.
+    /// Returns the first bytes of the escaped name, at most `len`, without splitting an escape
+    /// sequence.
     pub fn prefix(&self, len: usize) -> &[u8] {
         let mut end = 0;
         while let Some(&byte) = self.as_bytes().get(end) {

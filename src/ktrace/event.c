@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What trace events in Rust need of the kernel's headers: static inlines, and
- * callbacks whose prototypes name C enums, which Rust has no equal of where the
+ * Parts of trace events that Rust cannot express: static inlines of the kernel's headers, and
+ * callbacks whose prototypes contain C enums, for which Rust has no equivalent type where the
  * kernel checks the types of indirect calls (kCFI).
  *
- * All of it runs inside tracepoints, so this file is built without ftrace's call
- * at function entry (see Kbuild).
+ * All of this runs inside tracepoints, so this file is built without ftrace's call at function
+ * entry (see Kbuild).
  */
 #include <linux/list.h>
 #include <linux/module.h>
@@ -24,9 +24,9 @@
 #include "shim.h"
 
 /*
- * A tracepoint is entered as the kernel enters its own: with SRCU, or in kernels
- * that do not have that for it with preemption off, so that its probes need not
- * do that themselves.
+ * A tracepoint is entered as the kernel enters its own: in an SRCU read-side section, or,
+ * in kernels that do not use SRCU for tracepoints, with preemption off, so that its
+ * probes need not disable preemption themselves.
  */
 #ifdef KTRACE_HAS_tracepoint_srcu
 static inline void ktrace_tracepoint_lock(struct srcu_ctr __percpu **ctr)
@@ -49,7 +49,7 @@ static inline void ktrace_probe_unlock(void)
 	preempt_enable_notrace();
 }
 #else
-/* Probes take spinlocks and allocate: with PREEMPT_RT they cannot while preemption is off. */
+/* Probes take spinlocks and allocate; on PREEMPT_RT that is not allowed with preemption off. */
 #ifdef CONFIG_PREEMPT_RT
 #error "ferrotrace: on PREEMPT_RT this needs a kernel that calls the probes of tracepoints with preemption on (tracepoint_srcu)"
 #endif
@@ -74,7 +74,7 @@ static inline void ktrace_probe_unlock(void)
 }
 #endif
 
-/* False where a tracepoint must stay silent: on a CPU that is not online. */
+/* Returns false if the tracepoint must not fire: on a CPU that is not online. */
 bool ktrace_tracepoint_enter(struct srcu_ctr __percpu **ctr)
 {
 	if (!cpu_online(raw_smp_processor_id()))
@@ -89,8 +89,8 @@ void ktrace_tracepoint_exit(struct srcu_ctr __percpu *ctr)
 }
 
 /*
- * Preemption is off from here on. Runs the triggers that want no record. If false,
- * no record is wanted, and preemption is as it was.
+ * Disables preemption, unless the tracepoint has done so, and runs the triggers that need
+ * no record. Returns false, with preemption as before, if no record is needed.
  */
 bool ktrace_event_enter(struct trace_event_file *file)
 {
@@ -109,9 +109,9 @@ void ktrace_event_exit(void)
 #ifdef CONFIG_PERF_EVENTS
 
 /*
- * Turns preemption off. Returns null, with preemption as it was, if perf wants no record.
- * @about is the task that the event is about, or null in a class whose events are not
- * about a task: see ktrace_perf_deliver_about().
+ * Disables preemption, unless the tracepoint has done so. Returns NULL, with preemption as
+ * before, if perf needs no record. @about is the task that the event is about, or NULL in
+ * a class whose events are not about a task: see ktrace_perf_deliver_about().
  */
 struct hlist_head *ktrace_perf_enter(struct trace_event_call *call, struct task_struct *about)
 {
@@ -133,22 +133,22 @@ void ktrace_perf_exit(void)
 }
 
 /*
- * Events that are about a task, which need not be the current one.
+ * Events that are about a task, which may not be the current one.
  *
- * perf keeps a list of open events for each CPU. It holds the events of the CPU and those
- * of the task that runs there, so an event that is about another task would be delivered
- * to the current task. The kernel's __perf_task() delivers it to the other task in
- * addition, but only to what was opened for this CPU as well ("perf record -p"), not to
- * what was opened for any CPU ("perf stat -p").
+ * perf keeps a list of open events for each CPU. It contains the events of the CPU and
+ * those of the task that runs there, so an event about another task would be delivered to
+ * the current task. The kernel's __perf_task() additionally delivers it to the other task,
+ * but only to events that were opened for this CPU ("perf record -p"), not to events that
+ * were opened for any CPU ("perf stat -p").
  *
- * So what was opened for a task is kept off that list (ktrace_event_reg_about()), and
- * found by the task instead.
+ * Therefore events that were opened for a task are not added to that list
+ * (ktrace_event_reg_about()), but are found through the task.
  */
 static bool ktrace_perf_is_open(const struct perf_event *event, const struct trace_event_call *call)
 {
 	if (event->tp_event != call)
 		return false;
-	/* Enabled, along with its group, whether its task has a CPU or not. */
+	/* The event and its group must be enabled; its task may be off the CPU. */
 	if (event->state < PERF_EVENT_STATE_INACTIVE ||
 	    event->group_leader->state < PERF_EVENT_STATE_INACTIVE)
 		return false;
@@ -158,10 +158,10 @@ static bool ktrace_perf_is_open(const struct perf_event *event, const struct tra
 	return event->cpu == -1 || event->cpu == raw_smp_processor_id();
 }
 
-/* With the lock of the event's context held and interrupts off. */
+/* Called with the lock of the event's context held and interrupts off. */
 static void ktrace_perf_deliver(struct perf_event *event, const void *record, int size)
 {
-	/* Nothing follows an event that is on no list: a list of this event alone. */
+	/* The event is on no list, so it has no successor: this is a list with only this event. */
 	struct hlist_head head = { .first = &event->hlist_entry };
 	enum perf_event_state state = event->state;
 	struct pt_regs *regs;
@@ -169,16 +169,19 @@ static void ktrace_perf_deliver(struct perf_event *event, const void *record, in
 	void *buffer;
 	int context;
 
-	/* This is the buffer of @record again: each context of a CPU has one. perf clears its end. */
+	/*
+	 * This returns the buffer of @record again, because there is one for each context of a
+	 * CPU, and clears its end.
+	 */
 	memcpy(tail, record + size - sizeof(tail), sizeof(tail));
 	buffer = perf_trace_buf_alloc(size, &regs, &context);
 	if (!buffer)
 		return;
 	memcpy(buffer + size - sizeof(tail), tail, sizeof(tail));
 	/*
-	 * Some kernels write a sample only if the event is active, which it is if its task is
-	 * the current one. The state is guarded by the lock; who reads it without, looks for
-	 * the CPU that the event is active on, and finds none.
+	 * Some kernels write a sample only if the event is active, which it is only if its task
+	 * is the current one. The lock protects the state. A reader without the lock looks for
+	 * the CPU on which the event is active, and finds none.
 	 */
 	WRITE_ONCE(event->state, PERF_EVENT_STATE_ACTIVE);
 	perf_tp_event(event->tp_event->event.type, 1, buffer, size, regs, &head, context, NULL);
@@ -186,11 +189,12 @@ static void ktrace_perf_deliver(struct perf_event *event, const void *record, in
 }
 
 /*
- * Delivers a record to what was opened for @task. The record has been submitted to
- * the others just before, with preemption off since. Not from NMIs.
+ * Delivers a record to the perf events that were opened for @task. The record must have
+ * been submitted to the other perf events before, with preemption off since then. Not for
+ * NMIs.
  *
- * Interrupts must be off while the lock is held, which sched_wakeup and others take by
- * __perf_task() under the run queue's lock as well.
+ * Interrupts must be off while the lock is held: sched_wakeup and other events take it in
+ * __perf_task(), with the lock of the run queue held.
  */
 void ktrace_perf_deliver_about(struct task_struct *task, void *record, int size,
 			       struct trace_event_call *call)
@@ -203,7 +207,7 @@ void ktrace_perf_deliver_about(struct task_struct *task, void *record, int size,
 	ctx = rcu_dereference(task->perf_event_ctxp);
 	if (ctx) {
 		raw_spin_lock_irqsave(&ctx->lock, flags);
-		/* Tasks with like events swap their contexts. */
+		/* Tasks with equivalent events may swap their contexts. */
 		if (ctx->task == task) {
 			list_for_each_entry(event, &ctx->event_list, event_entry) {
 				if (ktrace_perf_is_open(event, call))
@@ -216,15 +220,16 @@ void ktrace_perf_deliver_about(struct task_struct *task, void *record, int size,
 }
 
 /*
- * Where perf and BPF begin a callchain: whom the caller of this, the listener, will
- * return to. perf_fetch_caller_regs() tells of the function that it stands in, which
- * must not have returned when the record is submitted; this one has by then, and a
- * chain that is followed by frame records would begin at one that is overwritten.
+ * Sets the registers with which perf and BPF start a callchain, at the return address of
+ * the listener, which calls this function. perf_fetch_caller_regs() uses the frame of the
+ * function that calls it, which must not have returned when the record is submitted. This
+ * function has returned by then, so a callchain of frame records would start at a frame
+ * record that has been overwritten.
  */
 #ifdef CONFIG_ARM64
 noinline void ktrace_perf_caller(struct pt_regs *regs)
 {
-	/* Frame records: that of whoever called, and where to return to. */
+	/* Frame records: the caller's frame record, followed by the return address. */
 	const unsigned long *own = __builtin_frame_address(0);
 	const unsigned long *listener = (const unsigned long *)own[0];
 
@@ -233,7 +238,7 @@ noinline void ktrace_perf_caller(struct pt_regs *regs)
 	regs->sp = listener[0];
 }
 #else
-/* x86 follows the stack as it is, and takes of these only where to begin to tell of it. */
+/* x86 unwinds the present stack and uses these only to find where the callchain starts. */
 noinline void ktrace_perf_caller(struct pt_regs *regs)
 {
 	perf_fetch_caller_regs(regs);
@@ -253,7 +258,7 @@ static enum print_line_t ktrace_event_trace(struct trace_iterator *iter, int fla
 	return trace_handle_return(&iter->seq);
 }
 
-/* Where the next text in a buffer begins. */
+/* Returns the position in the buffer at which the next text starts. */
 const char *ktrace_seq_position(struct trace_seq *seq)
 {
 	return trace_seq_buffer_ptr(seq);
@@ -263,7 +268,7 @@ struct trace_event_functions ktrace_event_functions = {
 	.trace = ktrace_event_trace,
 };
 
-/* Of packs, which are shown item by item and without the name of the event: compact/print.rs. */
+/* Prints a packed record item by item, without the name of the event: compact/print.rs. */
 static enum print_line_t ktrace_pack_trace(struct trace_iterator *iter, int flags,
 					   struct trace_event *event)
 {
@@ -275,13 +280,13 @@ struct trace_event_functions ktrace_pack_functions = {
 };
 
 /*
- * Events that need something to be going on before they can fire: whether
- * anybody listens to one of them. The kernel tells it with a lock held under
- * which no probe can be attached, so that is left to a work item, which all who
- * can sleep for it wait for.
+ * The number of counted events that have listeners. These events need other probes before
+ * they can fire. The kernel calls regfunc() and unregfunc() with a lock held under which
+ * no probe can be attached, so a work item attaches and detaches the probes. All callers
+ * that can sleep wait for it.
  */
 static atomic_t ktrace_event_nr_users = ATOMIC_INIT(0);
-/* What came of the work when it ran last: 0 or an errno below zero. */
+/* The result of the last run of the work: 0 or a negative errno. */
 static int ktrace_event_users_result;
 
 static void ktrace_event_users_work_func(struct work_struct *unused)
@@ -293,10 +298,11 @@ static void ktrace_event_users_work_func(struct work_struct *unused)
 static DECLARE_WORK(ktrace_event_users_work, ktrace_event_users_work_func);
 
 /*
- * Set by ktrace_event_users_start(), which looks at the number afterwards: whoever
- * changes it and sees this unset is seen. Those who follow the kernel's notifiers
- * come before the module is initialized, go when it has been left or has refused to
- * load, and hold no reference: nothing may be queued then, as nothing would wait for it.
+ * Set by ktrace_event_users_start(), which reads the count afterwards, so that a listener
+ * that changes the count and finds this unset is not missed. Listeners that follow the
+ * kernel's module notifiers attach before the module is initialised and detach after its
+ * exit or after it failed to load, without a reference to the module. No work may be
+ * queued at these times, because nothing would wait for it.
  */
 static bool ktrace_event_users_started;
 
@@ -306,7 +312,10 @@ static void ktrace_event_users_queue(void)
 		schedule_work(&ktrace_event_users_work);
 }
 
-/* How many of the tracepoints have listeners. Under the kernel's lock on them, as the two below are called. */
+/*
+ * Returns the number of counted tracepoints that have listeners. Called with the kernel's
+ * tracepoints_mutex held, like the two functions below.
+ */
 static int ktrace_event_count_users(void)
 {
 	const struct module *module = THIS_MODULE;
@@ -322,9 +331,9 @@ static int ktrace_event_count_users(void)
 }
 
 /*
- * Of one that has got its first listener, who is not attached yet. Counted anew: some
- * kernels (6.18) do not take it back when that fails for want of memory, and one that
- * is not there would be taken for a user until the end.
+ * Called before the first listener of a tracepoint is attached. Computes the count again:
+ * if attaching fails because memory is short, some kernels (6.18) do not call unregfunc(),
+ * and a count that is only incremented would stay too high.
  */
 static int ktrace_event_first_listener(void)
 {
@@ -344,7 +353,7 @@ struct tracepoint_ext ktrace_event_users = {
 	.unregfunc = ktrace_event_last_listener,
 };
 
-/* Waits for the work. Returns what came of it. */
+/* Waits for the work and returns its result. */
 static int ktrace_event_users_wait(void)
 {
 	flush_work(&ktrace_event_users_work);
@@ -354,12 +363,12 @@ static int ktrace_event_users_wait(void)
 int ktrace_event_users_start(void)
 {
 	WRITE_ONCE(ktrace_event_users_started, true);
-	/* Orders the two: it is an atomic operation that returns something. */
+	/* This includes a full barrier, which orders the store before the read of the count. */
 	schedule_work(&ktrace_event_users_work);
 	return ktrace_event_users_wait();
 }
 
-/* For the end of the module: it is not queued after this, whoever stops to listen. */
+/* For the module's exit: after this, the work is not queued when a listener is detached. */
 void ktrace_event_users_stop(void)
 {
 	disable_work_sync(&ktrace_event_users_work);
@@ -375,13 +384,14 @@ static int ktrace_event_unlisten(struct trace_event_call *call, enum trace_reg t
 }
 
 /*
- * Attaches a listener. If what has to be going on for the event cannot be, it is
- * detached again, by @undo, and has returned: the kernel frees what it uses at once.
+ * Attaches a listener. If the probes that the event needs cannot be attached, detaches the
+ * listener again, with @undo, and waits until it has returned, because the kernel frees
+ * the listener's data at once.
  */
 static int ktrace_event_listen(struct trace_event_call *call, enum trace_reg type,
 			       enum trace_reg undo, void *data)
 {
-	/* Listeners who do not ask, as BPF's, may have been left without. */
+	/* The work may have failed before for listeners that ignore its result, such as BPF's. */
 	bool failed = READ_ONCE(ktrace_event_users_result);
 	int ret = trace_event_reg(call, type, data);
 
@@ -398,13 +408,14 @@ static int ktrace_event_listen(struct trace_event_call *call, enum trace_reg typ
 }
 
 /*
- * Turns an event on and off. While it is on for a trace array, the module stays:
- * the kernel would let it go, but leave triggers behind that it does not take
- * off by itself. Others who listen (perf, BPF) hold the module anyway.
+ * Enables and disables an event. While the event is enabled in a trace array, this holds a
+ * reference to the module: the kernel would unload the module, but would leave behind
+ * triggers that it does not remove by itself. Other listeners (perf, BPF) hold a reference
+ * anyway.
  *
- * All of these come with event_mutex held, which the kernel takes before it
- * frees a module: the code behind module_put() is still there. Only perf's ADD
- * and DEL come where one may not sleep.
+ * All of these are called with event_mutex held, which the kernel takes before it frees a
+ * module, so the code that follows module_put() still exists. Only TRACE_REG_PERF_ADD and
+ * TRACE_REG_PERF_DEL are called where sleeping is not allowed.
  */
 int ktrace_event_reg(struct trace_event_call *call, enum trace_reg type, void *data)
 {
@@ -434,14 +445,14 @@ int ktrace_event_reg(struct trace_event_call *call, enum trace_reg type, void *d
 	}
 }
 
-/* The same for events that are about a task: see ktrace_perf_deliver_about(). */
+/* Like ktrace_event_reg(), for events that are about a task: see ktrace_perf_deliver_about(). */
 int ktrace_event_reg_about(struct trace_event_call *call, enum trace_reg type, void *data)
 {
 #ifdef CONFIG_PERF_EVENTS
 	if (type == TRACE_REG_PERF_ADD || type == TRACE_REG_PERF_DEL) {
 		const struct perf_event *event = data;
 
-		/* Anything but 0 keeps it off the list. */
+		/* Any value except 0 keeps the event off the list. */
 		if (event->attach_state & PERF_ATTACH_TASK)
 			return 1;
 	}
@@ -450,20 +461,21 @@ int ktrace_event_reg_about(struct trace_event_call *call, enum trace_reg type, v
 }
 
 /*
- * Whether an event of this module was ever on in a trace array, whose events these are.
- * Under trace_types_lock, with which they come and go.
+ * Whether any event in the list of a trace array is enabled. Called with trace_types_lock
+ * held, which protects the list.
  */
 bool ktrace_events_are_on(const struct list_head *files)
 {
 	const struct trace_event_file *file;
 
-	/* Of those that are soft-disabled, a trigger may write records at any time. */
+	/* Soft-disabled events count too: a trigger may make them write records at any time. */
 	list_for_each_entry(file, files, list)
 		if (READ_ONCE(file->flags) & EVENT_FILE_FL_ENABLED)
 			return true;
 	return false;
 }
 
+/* Whether an event of this module was ever enabled in the trace array that has this list. */
 bool ktrace_events_were_on(const struct list_head *files)
 {
 	const struct trace_event_file *file;
@@ -471,7 +483,7 @@ bool ktrace_events_were_on(const struct list_head *files)
 	list_for_each_entry(file, files, list) {
 		const struct trace_event_call *call = file->event_call;
 
-		/* Those of probes and the like have something else in place of a module. */
+		/* For dynamic events, the member `module` is used for other data. */
 		if (call->flags & TRACE_EVENT_FL_DYNAMIC || call->module != THIS_MODULE)
 			continue;
 		if (READ_ONCE(file->flags) & EVENT_FILE_FL_WAS_ENABLED)

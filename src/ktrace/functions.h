@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The functions that the kernel does not export, in the order of `FUNCTIONS` in
- * symbols.rs, which says what each is for. Included by symbols.c several times, with
- * KTRACE_FUNCTION() defined otherwise each time.
+ * symbols.rs, which documents what each is needed for. symbols.c includes this file
+ * several times, each time with a different definition of KTRACE_FUNCTION().
  */
 KTRACE_FUNCTION(kallsyms_lookup_name);
 KTRACE_FUNCTION(tracefs_create_file);

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The gate: which hooks want the task that runs on this CPU.
+//! The trace mask: which hooks trace the task that runs on this CPU.
 //!
-//! There is one word per CPU, a bit in it for each of up to [`SLOTS`] hooks. The entry function of
-//! a hook (`ftrace_ops.c`) tests its own bit first; if that is clear, that is all a traced function pays.
-//! The word follows the task: the scheduler's switch writes it anew from what
-//! [`super::task::TaskHooks`] says of the next task. Bits that are wanted whoever runs stand in one
-//! mask for all CPUs, and need no probe on the scheduler at all.
+//! There is one mask per CPU, with a bit for each of up to [`SLOTS`] hooks. The entry function of a
+//! hook (`ftrace_ops.c`) first tests its own bit; if the bit is clear, it returns at once. The mask
+//! follows the task: at each context switch, the probe on `sched_switch` rewrites it with the bits
+//! that [`super::task::TaskHooks`] returns for the next task. Bits of hooks that trace every task
+//! are kept in one global mask ([`always`]) and need no probe on the scheduler.
 //!
-//! A switch is told some functions before it happens. Beside the word stands which of its bits are sure
-//! meanwhile, since both tasks are wanted; for the others it is looked up who is the current task, until
-//! it is one that is wanted (`ktrace_gate_look()`).
+//! `sched_switch` fires before `current` changes. The second word next to the mask, `sure`, has the
+//! bits that are set for both tasks and are valid in between. For the other bits,
+//! `ktrace_gate_look()` checks whether `current` is traced, until the switch is complete.
 //!
 //! # Ordering
 //!
-//! A CPU's word is written by that CPU alone, with interrupts off (the switch, and the function
-//! call that a refresh sends), or while the CPU is offline, under the hotplug lock. Whoever changes
-//! what a word is computed from first publishes the change and then calls [`refresh`], whose
+//! The mask of a CPU is written only by that CPU, with interrupts off (at a context switch, and in
+//! the function call that a refresh sends), or while the CPU is offline, under the hotplug lock.
+//! Code that changes what a mask is computed from first publishes the change and then calls
+//! [`refresh`], whose function calls order the two.
 //! function calls order the two.
 
 use kernel::{
@@ -37,17 +38,17 @@ use super::{
     },
 };
 
-/// How many hooks there can be; `KTRACE_NR_SLOTS` in `shim.h`.
+/// The maximum number of hooks; `KTRACE_NR_SLOTS` in `shim.h`.
 pub const SLOTS: u32 = 32;
 
-/// The trace array that a bit belongs to while that has a filter, as a number that is compared and
-/// never followed.
+/// For each bit, the trace array whose filter it represents, as a number that is only compared and
+/// never used as a pointer; 0 if there is none.
 static OWNERS: [Atomic<usize>; SLOTS as usize] = [const { Atomic::new(0) }; SLOTS as usize];
 
-/// The bits that have an owner.
+/// The mask of bits that have an owner in [`OWNERS`].
 static OWNED: Atomic<u32> = Atomic::new(0);
 
-/// Bits that are wanted for every task.
+/// The mask of bits that are set for every task.
 static ALWAYS: Atomic<u32> = Atomic::new(0);
 
 // Some structs behind these pointers have no members in some configurations.
@@ -58,18 +59,19 @@ extern "C" {
     fn ktrace_gate_refresh_of(task: *mut bindings::task_struct) -> bool;
 }
 
-/// The mask of the hooks that want every task.
+/// Returns the mask of the hooks that trace every task.
 #[inline]
 pub fn always() -> u32 {
     ALWAYS.read_once()
 }
 
-/// Sets the mask of the hooks that want every task. Takes effect with the next [`refresh`].
+/// Sets the mask of the hooks that trace every task. Takes effect at the next [`refresh`].
 pub fn set_always(mask: u32) {
     ALWAYS.store(mask, Relaxed);
 }
 
-/// Says which trace array's filter a bit stands for. `None` before the bit is used for another.
+/// Sets the trace array whose filter the bit `slot` represents. Call this with `None` before the
+/// bit is used for another trace array.
 pub fn set_owner(slot: u32, owner: Option<Id>) {
     let Some(place) = OWNERS.get(slot as usize) else {
         return;
@@ -87,8 +89,8 @@ pub fn set_owner(slot: u32, owner: Option<Id>) {
     }
 }
 
-/// Whether a task with these bits ([`super::task::mask_of`]) is wanted in `tr`: by its filter, or
-/// because it has none. Any context.
+/// Returns whether `tr` traces a task that has the bits `mask` ([`super::task::mask_of`]): because
+/// its filter selects the task, or because it has no filter. Any context.
 #[inline]
 pub fn wants(tr: &TraceArray, mask: u32) -> bool {
     let mut owned = OWNED.read_once();
@@ -103,24 +105,24 @@ pub fn wants(tr: &TraceArray, mask: u32) -> bool {
     true
 }
 
-/// Computes every CPU's word anew and waits until all have done so. May sleep.
+/// Recomputes the trace mask of every CPU and waits until all CPUs have done so. May sleep.
 pub fn refresh() {
-    // SAFETY: Takes the hotplug lock for reading and calls a function on each CPU; in task context
-    // and without that lock, as the doc comment says, nothing else is needed.
+    // SAFETY: This takes the hotplug lock for reading and calls a function on each CPU. Callers may
+    // sleep and do not hold that lock.
     unsafe { ktrace_gate_refresh() }
 }
 
-/// Computes this CPU's word anew. Any context but NMI.
+/// Recomputes the trace mask of this CPU. Any context except NMI.
 pub fn refresh_current() {
-    // SAFETY: Turns interrupts off around a computation on per-CPU data.
+    // SAFETY: This only accesses per-CPU data, with interrupts disabled.
     unsafe { ktrace_gate_refresh_current() }
 }
 
-/// Makes the CPU that runs `task`, or ran it last, recompute its word after the mask of the task
-/// has changed. Does not wait. Returns false without doing anything in an interrupt or with
-/// interrupts off, where no function call can be sent.
+/// Makes the CPU that runs `task`, or ran it last, recompute its trace mask after the bits of the
+/// task have changed. Does not wait. In an interrupt or with interrupts off, where no function call
+/// can be sent, this does nothing and returns false.
 pub fn refresh_of(task: Task<'_>) -> bool {
-    // SAFETY: The task is alive by the invariant of its type; the function checks the context and
+    // SAFETY: By the invariant of `Task`, the task is alive. The function checks the context and
     // sends at most one function call.
     unsafe { ktrace_gate_refresh_of(task.as_ptr()) }
 }

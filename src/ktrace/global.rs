@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The state of a module, behind a mutex.
+//! The state of a module, protected by a mutex.
 //!
-//! Callbacks of the kernel's tracing have no pointer to whoever registered them, so what they work
-//! on must be found in a static. This is that static: one for each module, since there is one
-//! mutex, in `shim.c`, where it can be initialised at compile time.
+//! The kernel's tracing callbacks get no pointer to the data of the module that registered them, so
+//! this data must be reachable from a static. A module can have one such static, because there is
+//! only one mutex. It is defined in `shim.c`, where it can be initialised at compile time.
 
 use core::cell::UnsafeCell;
 
@@ -15,55 +15,55 @@ extern "C" {
     fn ktrace_unlock();
 }
 
-/// A value that is there while the module is loaded.
+/// A value that exists while the module is loaded.
 pub struct Global<T>(UnsafeCell<Option<T>>);
 
-// SAFETY: The value is reached through the mutex alone, by one task at a time.
+// SAFETY: The value is accessed only with the mutex held, so by one task at a time.
 unsafe impl<T: Send> Sync for Global<T> {}
 
 impl<T> Global<T> {
-    /// Nothing yet. A module may have one static of this type.
+    /// Creates an empty global. A module may have only one static of this type.
     #[expect(clippy::new_without_default)]
     pub const fn new() -> Self {
         Self(UnsafeCell::new(None))
     }
 
-    /// Takes the mutex. May sleep. `trace_types_lock` may be held, and must not be taken while this
-    /// is.
+    /// Takes the mutex. May sleep. Lock order: `trace_types_lock` is taken before this mutex, never
+    /// while it is held.
     pub fn lock(&self) -> Guard<'_, T> {
-        // SAFETY: Task context, and not held by this task: guards do not nest.
+        // SAFETY: Called in task context. This task does not hold the mutex: guards do not nest.
         unsafe { ktrace_lock() };
-        // INVARIANT: Just taken.
+        // INVARIANT: The mutex was taken above.
         Guard(self, NotThreadSafe)
     }
 }
 
-/// The mutex, taken.
+/// A guard that holds the mutex.
 ///
 /// # Invariants
 ///
-/// It is held by this task until drop.
+/// This task holds the mutex until drop.
 pub struct Guard<'a, T>(&'a Global<T>, NotThreadSafe);
 
 impl<T> core::ops::Deref for Guard<'_, T> {
     type Target = Option<T>;
 
     fn deref(&self) -> &Option<T> {
-        // SAFETY: The mutex is held, by the invariant.
+        // SAFETY: By the type invariant, this task holds the mutex, which protects the value.
         unsafe { &*self.0 .0.get() }
     }
 }
 
 impl<T> core::ops::DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut Option<T> {
-        // SAFETY: As above, and this is the one guard.
+        // SAFETY: By the type invariant, this task holds the mutex, and this is the only guard.
         unsafe { &mut *self.0 .0.get() }
     }
 }
 
 impl<T> Drop for Guard<'_, T> {
     fn drop(&mut self) {
-        // SAFETY: Held, by the invariant.
+        // SAFETY: By the type invariant, this task holds the mutex.
         unsafe { ktrace_unlock() }
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What changes in the kernel's tracing that it notifies no module of: instances that
- * are made and removed, events that are enabled, functions of `set_graph_function`.
- * instances.rs says what is done then.
+ * Detects changes in the kernel's tracing of which the kernel notifies no module: an
+ * instance is created or removed, an event is enabled, `set_graph_function` is
+ * written. instances.rs documents what happens then.
  *
  * Built without ftrace's call at function entry (see Kbuild).
  */
@@ -14,24 +14,24 @@
 
 #include "shim.h"
 
-/* Defined by symbols.c. */
+/* Defined in symbols.c. */
 int ktrace_call_task_work_add(struct task_struct *task, struct callback_head *work,
 			      enum task_work_notify_mode mode);
 
 /*
- * Work that is to be done before the system call that caused it returns, but
- * after it has let go of its locks; for kernel threads, and if very many wait
- * for it, soon. It is asked for in a kprobe's handler, which may be as little
- * allowed to do as an NMI.
+ * Task work that runs before the system call that caused it returns, but after it has
+ * released its locks. For kernel threads, and if all slots are in use, a workqueue
+ * runs it soon after. It is queued in the handler of a kprobe, which may do no more
+ * than an NMI handler.
  */
 static struct callback_head ktrace_todos[32];
 static unsigned long ktrace_todos_used;
 static atomic_t ktrace_todo_pending = ATOMIC_INIT(0);
 
-/* What changed since somebody looked: KTRACE_CHANGED_* in shim.h. */
+/* Changes since ktrace_take_changes() was last called: KTRACE_CHANGED_* in shim.h. */
 static atomic_t ktrace_changed = ATOMIC_INIT(0);
 
-/* The task that will look before it returns to user space. */
+/* The task whose work is queued and will handle the changes. */
 static struct task_struct *ktrace_looks;
 
 u32 ktrace_take_changes(void)
@@ -80,7 +80,7 @@ soon:
 	irq_work_queue(&ktrace_irq_work);
 }
 
-/* One system call may enable all events there are, and need look once. */
+/* One system call may enable all events; its task needs only one work item. */
 static void ktrace_note(u32 what)
 {
 	if (atomic_fetch_or(what, &ktrace_changed) & what && READ_ONCE(ktrace_looks) == current)
@@ -90,19 +90,20 @@ static void ktrace_note(u32 what)
 }
 
 /*
- * Whether the probes are there. Cleared before they go, with a grace period: nothing is
- * deferred after that.
+ * Whether the probes are registered. Cleared before they are unregistered, followed by a
+ * grace period, after which ktrace_look_at_instances() defers no more work.
  */
 static bool ktrace_watching;
 
 /*
- * Has the instances looked at again before this system call returns. The probes miss
- * what is made while kprobes are turned off (debugfs, kprobes/enabled), and
- * nothing notifies it when they are turned on, so this is called when the module is used.
+ * Has the instances checked again before this system call returns. The probes miss
+ * instances that are created while kprobes are turned off (debugfs, kprobes/enabled),
+ * and there is no notification when they are turned on again, so this is called when
+ * the module is used.
  */
 void ktrace_look_at_instances(void)
 {
-	/* As in the probes; synchronize_rcu() waits for this as well. */
+	/* Preemption is off, as in the probes, so that synchronize_rcu() waits for this too. */
 	preempt_disable();
 	if (READ_ONCE(ktrace_watching))
 		ktrace_note(KTRACE_CHANGED_INSTANCES);
@@ -144,7 +145,7 @@ static struct kprobe ktrace_enables = {
 
 static struct kprobe *ktrace_watch[] = { &ktrace_born, &ktrace_gone, &ktrace_enables };
 
-/* `set_graph_function` and `set_graph_notrace` take effect when they are closed. */
+/* Writes to `set_graph_function` and `set_graph_notrace` take effect at close(). */
 static struct kretprobe ktrace_closes = {
 	.kp.symbol_name = "ftrace_graph_release",
 	.handler = ktrace_functions_changed,
@@ -170,11 +171,11 @@ void ktrace_unwatch_instances(void)
 	synchronize_rcu();
 	unregister_kretprobe(&ktrace_closes);
 	unregister_kprobes(ktrace_watch, ARRAY_SIZE(ktrace_watch));
-	/* Whoever was caught by a probe is still on the way out of its call. */
+	/* Tasks that hit a probe may not have run their task work yet. */
 	while (atomic_read(&ktrace_todo_pending))
 		schedule_timeout_uninterruptible(1);
 	irq_work_sync(&ktrace_irq_work);
 	cancel_work_sync(&ktrace_work);
-	/* And may have been preempted in the last lines of the callback. */
+	/* A task may have been preempted in the last instructions of the callback. */
 	synchronize_rcu_tasks();
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Notices of what changes in the kernel's tracing: trace arrays that are made and removed, events that are enabled
-//! and disabled, functions that are written to `set_graph_function` and `set_graph_notrace`.
+//! Detection of changes in the kernel's tracing: trace arrays that are created and removed, events
+//! that are enabled and disabled, functions that are written to `set_graph_function` and
+//! `set_graph_notrace`.
 //!
-//! The kernel notifies no module of these, so probes sit on functions that each of them goes through. It is
-//! where no sleeping is allowed and the kernel's locks are held, so a probe only leaves a note: the work
-//! is done by the same task on its way back to user space. A `mkdir` that makes an instance returns when that is
-//! complete, and a write to `enable` when it is known; what kernel threads do, io_uring's too, is known soon after.
+//! The kernel notifies no module of these changes, so kprobes are set on functions that each of
+//! them calls. A kprobe runs where sleeping is not allowed and with the kernel's locks held, so it
+//! only records the change; the same task handles it on its way back to user space. So when a
+//! `mkdir` that creates an instance returns, the instance is complete, and when a write to `enable`
+//! returns, the change has been handled. Changes made by kernel threads, including those of
+//! io_uring, are handled soon after.
 
 use kernel::{
     error::to_result,
@@ -22,79 +25,83 @@ extern "C" {
     fn ktrace_look_at_instances();
 }
 
-/// Has [`InstancesChanged::changed`] called before this system call returns. The probes miss instances
-/// that are made while kprobes are turned off, so this is to be called whenever the module is used.
-/// Any context but NMI.
+/// Has [`InstancesChanged::changed`] called before this system call returns. The probes miss
+/// instances that are created while kprobes are turned off, so call this whenever the module is
+/// used. Any context except NMI.
 pub fn look_again() {
-    // SAFETY: Callable from any task; does nothing unless the probes are in place.
+    // SAFETY: Callable from any task; does nothing unless the probes are registered.
     unsafe { ktrace_look_at_instances() }
 }
 
-/// What changed since [`Changed::take`] was called before.
+/// The changes since the last call of [`Changed::take`].
 #[derive(Clone, Copy)]
 pub struct Changed(u32);
 
 impl Changed {
-    /// Returns what changed, and forgets it. With a lock that the callers share, so that each of them returns to user
-    /// space after what it noted is done.
+    /// Returns the recorded changes and clears the record. Callers must hold a lock that they all
+    /// share, so that each task returns to user space only after the changes that it recorded are
+    /// handled.
     pub fn take() -> Self {
-        // SAFETY: Exchanges one word.
+        // SAFETY: The function atomically exchanges one word.
         Self(unsafe { ktrace_take_changes() })
     }
 
-    /// Trace arrays were made or removed (`KTRACE_CHANGED_INSTANCES` in `shim.h`).
+    /// Returns whether trace arrays were created or removed (`KTRACE_CHANGED_INSTANCES` in
+    /// `shim.h`).
     pub fn has_instances(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// Events were enabled or disabled (`KTRACE_CHANGED_EVENTS`).
+    /// Returns whether events were enabled or disabled (`KTRACE_CHANGED_EVENTS`).
     pub fn has_events(self) -> bool {
         self.0 & 2 != 0
     }
 
-    /// `set_graph_function` or `set_graph_notrace` was written (`KTRACE_CHANGED_FUNCTIONS`).
+    /// Returns whether `set_graph_function` or `set_graph_notrace` was written
+    /// (`KTRACE_CHANGED_FUNCTIONS`).
     pub fn has_functions(self) -> bool {
         self.0 & 4 != 0
     }
 }
 
-/// What to do when something changed that [`Changed`] has.
+/// A callback for the changes that [`Changed`] reports.
 pub trait InstancesChanged {
-    /// Called in task context, without locks, any number of times, by several tasks at once.
+    /// Handles changes. Called in task context, without locks, any number of times, and by several
+    /// tasks concurrently.
     fn changed();
 }
 
-/// The probes, in place as long as this lives.
+/// The probes, which are registered while this value exists.
 ///
 /// # Invariants
 ///
-/// They are registered until drop.
+/// The probes are registered until drop.
 pub struct Watch(());
 
 impl Watch {
-    /// Puts the probes in place. May sleep. Changes from before may have gone unnoticed.
+    /// Registers the probes. May sleep. Changes before this returns may be missed.
     ///
     /// # Errors
     ///
-    /// Those of `register_kprobes()`.
+    /// The errors of `register_kprobes()` and `register_kretprobe()`.
     pub fn new(_: Resolved) -> Result<Self> {
-        // SAFETY: May sleep; the probes are static and not registered yet: a module has one `Watch`
-        // at a time, which the probes themselves enforce (`EINVAL` for a second registration).
+        // SAFETY: May sleep. The probes are static and not registered yet: a module has only one
+        // `Watch` at a time, which the kernel enforces (`EINVAL` for a second registration).
         to_result(unsafe { ktrace_watch_instances() })?;
-        // INVARIANT: Just registered.
+        // INVARIANT: The probes were registered above.
         Ok(Self(()))
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // SAFETY: Registered, by the invariant. Returns when no call of `changed()` is under way or
-        // still to come.
+        // SAFETY: By the type invariant, the probes are registered. When this returns, no call of
+        // `changed()` is running or will start.
         unsafe { ktrace_unwatch_instances() }
     }
 }
 
-/// Names the one type whose [`InstancesChanged`] is called.
+/// Sets the type whose [`InstancesChanged`] is called. A module uses this once.
 #[macro_export]
 macro_rules! bind_instances_changed {
     ($type:ty) => {

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Lists of the kernel, linked in both directions.
+//! The kernel's doubly linked lists.
 //!
 //! C header: `include/linux/list.h`.
 
 use super::abi;
 
-/// Iterates over a list of the kernel whose elements may be removed on the way.
+/// Calls `visit` with each element of a kernel list. `visit` may remove the element that it gets.
 ///
 /// # Safety
 ///
-/// `head` must be an initialised list that holds still but for what `visit` does to the element it
-/// is given.
+/// `head` must be an initialised list that nothing changes until this returns, except that `visit`
+/// may remove the element that it gets.
 pub(super) unsafe fn for_each(
     head: *mut abi::list_head,
     mut visit: impl FnMut(*mut abi::list_head),
 ) {
-    // SAFETY: By the precondition every pointer leads to an element or back to the head.
+    // SAFETY: The list is initialised and does not change, so every pointer leads to an element or
+    // back to the head. `next` is read before `visit` may remove the element.
     unsafe {
         let mut at = (*head).next;
         while at != head {
@@ -27,13 +28,13 @@ pub(super) unsafe fn for_each(
     }
 }
 
-/// Takes `this` off the list it is on.
+/// Removes `this` from its list.
 ///
 /// # Safety
 ///
-/// `this` must be on a list that nobody else looks at or changes meanwhile.
+/// `this` must be on a list that no other code reads or changes at the same time.
 pub(super) unsafe fn del(this: *mut abi::list_head) {
-    // SAFETY: By the precondition.
+    // SAFETY: `this` is on a list, so both neighbours are valid; no other code accesses them.
     unsafe {
         let (prev, next) = ((*this).prev, (*this).next);
         (*prev).next = next;
@@ -41,15 +42,16 @@ pub(super) unsafe fn del(this: *mut abi::list_head) {
     }
 }
 
-/// Puts `new` behind `head`.
+/// Inserts `new` directly after `head`.
 ///
 /// # Safety
 ///
-/// `head` must be an initialised list that nobody else looks at or changes meanwhile, and `new` be
-/// on none.
+/// `head` must be an initialised list that no other code reads or changes at the same time, and
+/// `new` must not be on a list.
 #[cfg(has_tracers)]
 pub(super) unsafe fn add(head: *mut abi::list_head, new: *mut abi::list_head) {
-    // SAFETY: By the preconditions.
+    // SAFETY: `head` is an initialised list that no other code accesses, so it and its successor
+    // are valid, and `new` is on no list.
     unsafe {
         let next = (*head).next;
         (*new).next = next;

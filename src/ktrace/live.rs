@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Whether the module is loaded: its initialisation has succeeded.
+//! Records whether the module's initialisation has succeeded.
 //!
-//! A module whose initialisation fails is freed, whatever references there are to it
-//! (`do_init_module()`), and until then they can be had. So what user space can reach is there before
-//! that, since to make it can fail, but is of no use: the tracer can't be made current, files can't be
+//! The kernel frees a module whose initialisation fails, regardless of references to it
+//! (`do_init_module()`). Until then, references can be taken. Creating the files and the tracer can
+//! fail, so they are created during initialisation and user space can reach them before it has
+//! succeeded. They do not work before that: the tracer cannot be selected, and files cannot be
 //! opened.
 //!
-//! Who comes too early is told so before anything that can sleep, and has done with the module's code
-//! then. So a grace period of RCU-tasks, for which whoever took the files away waits anyway, is enough
-//! for that code to go.
+//! A task that uses them too early gets an error before it executes anything that can sleep, and
+//! then leaves the module's code. The code that removes the files waits for a grace period of
+//! RCU-tasks anyway, so no such task is left in the module's code when that code is freed.
 
 use kernel::{
     prelude::*,
@@ -23,17 +24,17 @@ use super::{
 
 static LIVE: AtomicBool = AtomicBool::new(false);
 
-/// The initialisation has succeeded: to be called when nothing can fail any more.
+/// Records that the initialisation has succeeded. Call this when no further step can fail.
 pub fn set(_: &TypesLock) {
     LIVE.store(true, Relaxed);
 }
 
-/// Whether it has. Any context, does not sleep. Tells nothing of what else was written: who goes on takes
-/// the locks that guard it.
+/// Checks whether the initialisation has succeeded. Any context; does not sleep. Orders no other
+/// memory accesses: callers must take the locks that protect the data that they use next.
 ///
 /// # Errors
 ///
-/// `ENODEV` if it has not.
+/// `ENODEV` if the initialisation has not succeeded yet.
 pub(super) fn check() -> Result {
     match LIVE.load(Relaxed) {
         true => Ok(()),

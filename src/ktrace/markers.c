@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * User markers and trace_printk(): they write records without being events, so
- * nothing tells when some may come. While a hook leaves entries unwritten until
- * they are needed, probes sit on the functions that write such records, so that the
- * entries of the calls that are open stand before them. markers.rs says when.
+ * User markers and trace_printk(): they write records that are not events, so the
+ * kernel gives no notice before them. While a hook defers the entry records of calls,
+ * kprobes on the functions that write such records make the hook write the entries of
+ * the open calls first. markers.rs says when the kprobes are registered.
  *
  * Built without ftrace's call at function entry (see Kbuild).
  */
@@ -17,7 +17,7 @@ static int ktrace_marker_hit(struct kprobe *probe, struct pt_regs *regs)
 {
 	unsigned int context = ktrace_context();
 
-	/* The breakpoint is an NMI on some architectures, with interrupts off. */
+	/* On some architectures the breakpoint is an NMI and runs with interrupts off. */
 	context &= ~((TRACE_FLAG_NMI | TRACE_FLAG_HARDIRQ) << 16);
 	if (!regs_irqs_disabled(regs))
 		context &= ~(TRACE_FLAG_IRQS_OFF << 16);
@@ -44,7 +44,7 @@ void ktrace_unwatch_markers(void)
 	for (i = 0; i < ARRAY_SIZE(probes); i++)
 		probes[i] = &ktrace_markers[i];
 	unregister_kprobes(probes, ARRAY_SIZE(probes));
-	/* So that they can be registered once more. */
+	/* Reset them, so that they can be registered again. */
 	for (i = 0; i < ARRAY_SIZE(probes); i++) {
 		const char *name = ktrace_markers[i].symbol_name;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Notices of records that are written without being events: user markers and `trace_printk()`.
+//! Notification before records are written that are not events: user markers and `trace_printk()`.
 //!
-//! Nothing tells that such a record may come, so [`Watch`] has probes on the functions that write them. They cost
-//! nothing while there is none of it.
+//! The kernel gives no notice before it writes such a record, so [`Watch`] sets kprobes on the
+//! functions that write them. The probes cost nothing while none of these functions is called.
 //!
 //! C headers: `include/linux/kprobes.h`, `kernel/trace/trace_printk.c`.
 
@@ -19,31 +19,33 @@ extern "C" {
     fn ktrace_unwatch_markers();
 }
 
-/// The probes, in place as long as this lives. There is one at a time.
+/// The probes, which are registered while this value exists. There can be one such value at a time.
 ///
 /// # Invariants
 ///
-/// They are registered until drop.
+/// The probes are registered until drop.
 pub struct Watch(());
 
 impl Watch {
-    /// Puts the probes in place. May sleep. The current task's open calls are reported to
-    /// [`super::fgraph::GraphHook::interposed`] from then on, before such a record is written.
+    /// Registers the probes. May sleep. From then on, before such a record is written, the current
+    /// task's open calls are passed to [`super::fgraph::GraphHook::interposed`].
     ///
     /// # Errors
     ///
-    /// Those of `register_kprobes()`: `ENOENT` if the kernel has no such function; `EINVAL` for a second one.
+    /// Those of `register_kprobes()`: `ENOENT` if the kernel has no such function; `EINVAL` if the
+    /// probes are registered already.
     pub fn new(_: Resolved) -> Result<Self> {
-        // SAFETY: May sleep; the probes are static, and not registered: that is an error.
+        // SAFETY: May sleep. The probes are static; the kernel refuses to register them twice.
         to_result(unsafe { ktrace_watch_markers() })?;
-        // INVARIANT: Just registered.
+        // INVARIANT: The probes were registered above.
         Ok(Self(()))
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // SAFETY: Registered, by the invariant. Returns when no handler runs any more.
+        // SAFETY: By the type invariant, the probes are registered. When this returns, no handler
+        // runs.
         unsafe { ktrace_unwatch_markers() }
     }
 }

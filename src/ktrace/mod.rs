@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A safe face on the kernel's tracing machinery.
+//! Safe abstractions of the kernel's tracing infrastructure.
 //!
-//! Everything in here could serve another module as it is: nothing knows what ferrotrace does. All
-//! unsafe code of the project stands below this folder; what is built on it is safe Rust.
+//! Nothing in this folder depends on ferrotrace, so that other modules could use it unchanged. All
+//! unsafe code of the project is in this folder; the code outside of it is safe Rust.
 //!
-//! The kernel offers little of this to modules. Types that it keeps private come from the target's
-//! BTF ([`abi`]), functions that it does not export are found in kallsyms ([`symbols`]), and both
-//! are checked when the module is loaded, before anything is touched ([`symbols::resolve`]).
+//! The kernel offers little of this to modules. Types that the kernel keeps private are read from
+//! the target's BTF ([`abi`]), and functions that it does not export are looked up in kallsyms
+//! ([`symbols`]). Both are checked when the module is loaded, before the module changes anything
+//! ([`symbols::resolve`]).
 
 pub mod abi;
 mod ago;

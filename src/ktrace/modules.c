@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions of modules whose text is about to be freed: it notifies modules.rs.
+ * Notifies modules.rs when the text of a module is about to be freed.
  *
  * Built without ftrace's call at function entry (see Kbuild).
  */
@@ -14,7 +14,7 @@ static int ktrace_module_changes(struct notifier_block *unused, unsigned long st
 {
 	struct module *module = data;
 
-	/* The text that a module was initialized by is freed once it is live. */
+	/* The init text of a module is freed once the module is live. */
 	if (module != THIS_MODULE && (state == MODULE_STATE_LIVE || state == MODULE_STATE_GOING))
 		ktrace_module_text_goes(module, state == MODULE_STATE_LIVE);
 	return NOTIFY_DONE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Names of functions, and the moment at which a module's functions lose theirs.
+//! Names of functions, and a notification before a module's function names become unavailable.
 //!
 //! C header: `include/linux/module.h`.
 
@@ -15,7 +15,7 @@ use super::symbols::{
     Resolved, //
 };
 
-/// Room for the longest name: `KSYM_SYMBOL_LEN` and some more.
+/// The size of the buffer for a name: at least `KSYM_SYMBOL_LEN`.
 const MAX_NAME: usize = 640;
 
 // Some structs behind these pointers have no members in some configurations.
@@ -31,58 +31,59 @@ extern "C" {
     fn ktrace_symbol_name(text: *mut c_char, size: usize, address: c_ulong) -> usize;
 }
 
-/// Returns the name of the function at an address as the kernel prints it: that of its module
-/// follows in brackets. May sleep.
+/// Returns the name of the function at `address` as the kernel prints it, followed by the name of
+/// its module in brackets. May sleep.
 ///
 /// # Errors
 ///
-/// `ENOMEM`.
+/// `ENOMEM` if memory is short.
 pub fn name_of(address: usize) -> Result<KVec<u8>> {
     let mut name = KVec::from_elem(0u8, MAX_NAME, GFP_KERNEL)?;
-    // SAFETY: There is room for so many bytes; `%ps` takes any address.
+    // SAFETY: The buffer has room for `MAX_NAME` bytes; `%ps` takes any address.
     let len = unsafe { ktrace_symbol_name(name.as_mut_ptr().cast(), MAX_NAME, address as c_ulong) };
     name.truncate(len);
     Ok(name)
 }
 
-/// Returns how far an address is behind the start of the kernel's own text, if it lies in that.
+/// Returns the offset of `address` from the start of the kernel's own text, or `None` if the
+/// address is outside of it.
 pub fn text_offset(address: usize) -> Option<usize> {
     let offset = address.checked_sub(Data::Text.address())?;
-    // What the kernel's image takes at most on both architectures; modules lie elsewhere.
+    // The kernel image takes at most this many bytes on both architectures; modules are outside.
     (offset < 1 << 30 && !is_in_module(address)).then_some(offset)
 }
 
-/// Whether the kernel's name for the function at an address has that of a module.
+/// Returns whether the kernel's name for the function at `address` includes that of a module.
 fn is_in_module(address: usize) -> bool {
     name_of(address).is_ok_and(|name| name.ends_with(b"]"))
 }
 
-/// Text of a module that is about to be freed.
+/// The text of a module that is about to be freed.
 pub struct LeavingText<'a> {
     module: &'a bindings::module,
     init_only: bool,
 }
 
 impl LeavingText<'_> {
-    /// Whether an address lies in it.
+    /// Returns whether `address` is in this text.
     pub fn has(&self, address: usize) -> bool {
-        // SAFETY: The module is alive as long as the reference.
+        // SAFETY: The reference shows that the module is alive.
         unsafe { ktrace_module_has(self.module, self.init_only, address as c_ulong) }
     }
 }
 
-/// What to do when text of a module is about to be freed.
+/// A callback for module text that is about to be freed.
 pub trait TextLeaves {
-    /// Called in task context without locks of ours, while names are still known. No function in
-    /// this text runs any more.
+    /// Handles the removal of `text`. Called in task context, with no lock of ktrace held, while
+    /// the names of functions are still available. No function in this text runs any more.
     fn leaves(text: &LeavingText<'_>);
 }
 
-/// The notifier, registered as long as this lives.
+/// The module notifier, which is registered while this value exists.
 ///
 /// # Invariants
 ///
-/// It is registered until drop.
+/// The notifier is registered until drop.
 pub struct Watch(());
 
 impl Watch {
@@ -90,48 +91,48 @@ impl Watch {
     ///
     /// # Errors
     ///
-    /// Those of `register_module_notifier()`.
+    /// The errors of `register_module_notifier()`.
     pub fn new(_: Resolved) -> Result<Self> {
-        // SAFETY: The block is static; the kernel refuses to register it twice.
+        // SAFETY: The notifier block is static; the kernel refuses to register it twice.
         to_result(unsafe { ktrace_watch_modules() })?;
-        // INVARIANT: Just registered.
+        // INVARIANT: The notifier was registered above.
         Ok(Self(()))
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // SAFETY: Registered, by the invariant. Waits for calls that are under way.
+        // SAFETY: By the type invariant, the notifier is registered. This waits for running calls.
         unsafe { ktrace_unwatch_modules() }
     }
 }
 
-/// Calls `with` for `modules.c`.
+/// Passes a notification from `modules.c` to [`TextLeaves::leaves`].
 ///
 /// # Safety
 ///
 /// The module must be alive until this returns.
 #[doc(hidden)]
 pub unsafe fn text_leaves<T: TextLeaves>(module: *const bindings::module, init_only: bool) {
-    // SAFETY: Alive, by the precondition.
+    // SAFETY: The caller guarantees that the module is alive until this returns.
     let module = unsafe { &*module };
     T::leaves(&LeavingText { module, init_only });
 }
 
-/// Names the one type whose [`TextLeaves`] is called.
+/// Sets the type whose [`TextLeaves`] is called. A module uses this once.
 #[macro_export]
 macro_rules! bind_text_leaves {
     ($type:ty) => {
         const _: () = {
             /// # Safety
             ///
-            /// For `modules.c`: the module lives until this returns.
+            /// Only for `modules.c`: the module must be alive until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_module_text_goes(
                 module: *const ::kernel::bindings::module,
                 init_only: bool,
             ) {
-                // SAFETY: By the precondition.
+                // SAFETY: The caller guarantees that the module is alive until this returns.
                 unsafe { $crate::ktrace::modules::text_leaves::<$type>(module, init_only) }
             }
         };

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Names of tasks, which the kernel keeps by their ids so that a record has only the id.
+//! Saved cmdlines: a record contains only a task ID, and the kernel saves the comm of each task ID
+//! separately.
 //!
-//! The kernel notes them when tasks are switched, if something was recorded on that CPU since
-//! (`trace_taskinfo_save`, which [`super::records`] sets), by a probe of its own on each switch and each wakeup
-//! ([`Names`]). Where there is a probe on the switch already, which is told of tasks that are recorded and of no
-//! others, that can have it done ([`keep`]): what others do then costs less.
+//! The kernel saves comms at context switches on a CPU if something was recorded there since the
+//! last save (`trace_taskinfo_save`, which [`super::records`] sets), from a probe on each context
+//! switch and each wakeup ([`Names`]). If ferrotrace has a probe on context switches anyway, which
+//! handles only traced tasks, that probe can save the comms instead ([`keep`]): then tasks that are
+//! not traced have less overhead.
 //!
-//! What is added to a pack ([`super::compact`]) sets no flag, so that a task which is renamed would keep its old name until
-//! the next pack: a rename sets it ([`changes`]).
+//! Calls that are added to a packed record ([`super::compact`]) do not set this flag, so the old
+//! comm of a task that is renamed would be kept until the next packed record. Therefore a rename
+//! sets the flag ([`changes`]).
 //!
 //! C headers: `include/linux/trace_events.h` (`tracing_record_taskinfo_sched_switch()`),
 //! `kernel/trace/trace_sched_switch.c`.
@@ -49,42 +52,44 @@ extern "C" {
     fn ktrace_detach_name_probe(user: *mut u8);
 }
 
-/// The name of a tracepoint that this kernel does not have, if there is one. May sleep.
+/// Returns the name of a required tracepoint that this kernel lacks, if any. May sleep.
 pub(super) fn find_probe() -> Option<&'static CStr> {
-    // SAFETY: Walks the kernel's own tracepoints.
+    // SAFETY: The function only iterates over the kernel's own tracepoints.
     let name = unsafe { ktrace_find_name_probe() };
-    // SAFETY: Null, or a constant string in `task.c`.
+    // SAFETY: The pointer is null or points to a constant string in `task.c`.
     (!name.is_null()).then(|| unsafe { CStr::from_chars(name) })
 }
 
-/// As long as this lives, the kernel notes names by itself.
+/// A user of the kernel's own cmdline recording, which is active while this value exists.
 ///
 /// # Invariants
 ///
-/// It was told to start once, and is told to stop when this is dropped. The probe on renames is attached for whom the
-/// address in here stands.
+/// Cmdline recording was started once for this value. The probe on renames is attached with the
+/// address in the box as its data.
 pub struct Names(KBox<u8>);
 
 impl Names {
-    /// Lets it begin. May sleep.
+    /// Starts cmdline recording. May sleep.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`.
+    /// `ENOMEM` if memory is short; other errors of `tracepoint_probe_register()`.
     pub fn new(_: Resolved) -> Result<Self> {
         let mut user = KBox::new(0, GFP_KERNEL)?;
-        // SAFETY: The tracepoint was found, as `Resolved` shows; nobody else has this address.
+        // SAFETY: `Resolved` shows that the tracepoint was found. The address is unique to this
+        // box.
         to_result(unsafe { ktrace_attach_name_probe(&mut *user) })?;
-        // SAFETY: Task context; the kernel counts those who want it.
+        // SAFETY: Called in task context; the kernel counts the users of cmdline recording.
         unsafe { ktrace_call_tracing_start_cmdline_record() };
-        // INVARIANT: Just told, and attached.
+        // INVARIANT: Recording was started and the probe attached above.
         Ok(Self(user))
     }
 }
 
 impl Drop for Names {
     fn drop(&mut self) {
-        // SAFETY: Told to start, and attached, by the invariant. This waits until no probe runs any more.
+        // SAFETY: By the type invariant, recording was started and the probe is attached. This
+        // waits until no probe runs.
         unsafe {
             ktrace_call_tracing_stop_cmdline_record();
             ktrace_detach_name_probe(&mut *self.0);
@@ -92,29 +97,30 @@ impl Drop for Names {
     }
 }
 
-/// Has the name of a task noted at its next switch, whether something is recorded until then or not. For probes on
-/// renames, where its name is not kept by [`Names`].
+/// Has the comm of `task` saved at its next context switch, even if nothing is recorded until then.
+/// For probes on renames while the comm is not saved by [`Names`].
 pub fn changes(task: Task<'_>) {
-    // SAFETY: A live task. The flag is a per-CPU `bool` of the kernel, found by its name, and set from anywhere: whoever
-    // lowers it at the same time is about to note names on that CPU, as it would have without this.
+    // SAFETY: `task` is alive. The flag is a per-CPU `bool` of the kernel, found by its name, and
+    // may be set from any CPU: if another CPU clears it at the same time, that CPU is about to save
+    // comms anyway.
     unsafe { ktrace_name_changes(task.as_ptr(), Data::TaskinfoSave.address() as c_ulong) };
 }
 
 /// # Safety
 ///
-/// For `task.c`: the task lives until this returns.
+/// Only for `task.c`: `task` must be alive until this returns.
 #[no_mangle]
 unsafe extern "C" fn ktrace_name_of_changes(task: *mut bindings::task_struct) {
-    // SAFETY: By the precondition.
+    // SAFETY: The caller guarantees that `task` is alive until this returns.
     changes(unsafe { Task::from_raw(task) });
 }
 
-/// Notes the names of two tasks if something was recorded here since that was last done. For a probe on the
-/// switch from the one to the other.
+/// Saves the comms of two tasks if something was recorded on this CPU since the last save. For a
+/// probe on the context switch from `prev` to `next`.
 #[inline]
 pub fn keep(prev: Task<'_>, next: Task<'_>) {
-    // SAFETY: Live tasks, in the context that the kernel's own probe calls it in: it takes a lock only if that is
-    // free.
+    // SAFETY: Both tasks are alive, and this is the context in which the kernel's own probe calls
+    // the function: it only tries to take its lock.
     unsafe {
         ktrace_call_tracing_record_taskinfo_sched_switch(prev.as_ptr(), next.as_ptr(), CMDLINE);
     }

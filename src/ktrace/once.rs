@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Reading and writing single words, in one instruction; and adding to those that one CPU adds to alone.
+//! Single-instruction reads and writes of words, and additions to words that only one CPU adds to.
 //!
-//! What `READ_ONCE()` and `WRITE_ONCE()` are in C (`include/asm-generic/rwonce.h`). The kernel's own
-//! [`Atomic`] does the same, but unless the kernel was built with `CONFIG_RUST_INLINE_HELPERS` by way
-//! of a call to a helper in C, ten instructions for one: too much where a traced function waits.
+//! This is the equivalent of `READ_ONCE()` and `WRITE_ONCE()` in C
+//! (`include/asm-generic/rwonce.h`). The kernel's own [`Atomic`] does the same, but calls a C
+//! helper unless the kernel was built with `CONFIG_RUST_INLINE_HELPERS`: ten instructions instead
+//! of one, too many for each call of a traced function.
 //!
-//! Nothing is ordered by these but what depends on the value: who reads a pointer and follows it
-//! sees what was written before the pointer was published, as with `rcu_dereference()`.
+//! These accesses order nothing except what depends on the value: code that reads a pointer and
+//! dereferences it sees what was written before the pointer was published, as with
+//! `rcu_dereference()`.
 
 use core::arch::asm;
 
@@ -18,13 +20,13 @@ use kernel::sync::atomic::{
 
 /// A word that is read and written as a whole.
 pub trait Once {
-    /// What it holds.
+    /// The type of the value.
     type Value;
 
-    /// Its value. Any context.
+    /// Returns the value. Any context.
     fn read_once(&self) -> Self::Value;
 
-    /// Sets it. Any context.
+    /// Stores a new value. Any context.
     fn write_once(&self, value: Self::Value);
 }
 
@@ -33,26 +35,29 @@ impl<T: AtomicType> Once for Atomic<T> {
 
     #[inline(always)]
     fn read_once(&self) -> T {
-        // SAFETY: `as_ptr()` is valid and aligned as long as the reference. What lies there was put
-        // there as a `T`, and as a whole: an atomic is no larger than a machine word, so that a
-        // volatile access to it is one instruction, here as with whoever writes.
+        // SAFETY: `as_ptr()` is valid and aligned as long as the reference is, and the memory
+        // always holds a valid `T`. An atomic is no larger than a machine word, so a volatile
+        // access to it is one instruction and all writers store it as a whole.
         unsafe { self.as_ptr().read_volatile() }
     }
 
     #[inline(always)]
     fn write_once(&self, value: T) {
-        // SAFETY: As above; what is in an atomic may be written through a shared reference.
+        // SAFETY: `as_ptr()` is valid and aligned as long as the reference is, and the content of
+        // an atomic may be written through a shared reference.
         unsafe { self.as_ptr().write_volatile(value) }
     }
 }
 
-/// A word that one CPU at a time adds to, in any context: an interrupt may come in between, NMIs too. Others
-/// read it. What another CPU sets or adds meanwhile may be lost, or come back.
+/// A word that only one CPU at a time adds to, in any context: interrupts and NMIs on that CPU may
+/// add in between. Other CPUs may read it at any time; if another CPU also writes to it or adds to
+/// it, one of the two updates may be lost, or a value that was overwritten may reappear.
 pub trait AddHere {
-    /// What it holds.
+    /// The type of the value.
     type Value;
 
-    /// Adds to it; modulo its size. Preemption must be off for nobody else to add. Any context.
+    /// Adds `value`, with wraparound. The caller must disable preemption if another CPU could add
+    /// at the same time. Any context.
     fn add_here(&self, value: Self::Value);
 }
 
@@ -61,11 +66,11 @@ impl AddHere for Atomic<u64> {
 
     #[inline(always)]
     fn add_here(&self, value: u64) {
-        // An interrupt comes before the one instruction or after it; on arm64 it makes the store
-        // fail, which is then tried again.
+        // An interrupt is handled before or after this one instruction. On arm64 an interrupt makes
+        // the store fail, and the addition is tried again.
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: `as_ptr()` is valid and aligned as long as the reference, and what is in an
-        // atomic may be written through a shared one.
+        // SAFETY: `as_ptr()` is valid and aligned as long as the reference is, and the content of
+        // an atomic may be written through a shared reference.
         unsafe {
             asm!(
                 "add qword ptr [{place}], {value}",
@@ -75,7 +80,8 @@ impl AddHere for Atomic<u64> {
             )
         };
         #[cfg(target_arch = "aarch64")]
-        // SAFETY: As above.
+        // SAFETY: `as_ptr()` is valid and aligned as long as the reference is, and the content of
+        // an atomic may be written through a shared reference.
         unsafe {
             asm!(
                 "2:",

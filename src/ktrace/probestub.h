@@ -3,14 +3,15 @@
 #define KTRACE_PROBESTUB_H
 
 /*
- * The function that probes in dynamic_events hook for an event: a listener that does
- * nothing, attached while there is such a probe. To be hooked it needs ftrace's call at
- * function entry, which functions in Rust do not have; so the file where this stands
- * must be built with that. Each event needs one of its own, or probes would hear of the
- * others: trace_event!() refers to it, and the module does not link without.
+ * Defines the function that probes in dynamic_events hook for an event: a listener that
+ * does nothing and is attached while such a probe exists. It can only be hooked if it has
+ * ftrace's call at function entry, which Rust functions do not have, so the file that uses
+ * this macro must be built with that call. Each event needs its own function, or its
+ * probes would also get other events: trace_event!() refers to the function, and the
+ * module does not link without it.
  *
- * What follows the name is what the event has in Rust, as C has it. By that, users name
- * arguments and look into them, where the module comes with BTF.
+ * The arguments after the name are those of the event in Rust, with their C types. If the
+ * module has BTF, users can access them by name, including members of structs.
  */
 #define KTRACE_PROBESTUB(name, ...)						\
 	void __probestub_##name(void *data, ##__VA_ARGS__);			\

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Probes on the scheduler's tracepoints, with the prototypes that the kernel
- * calls them by. Each only takes what Rust cannot: static inlines, and members
- * of structs that Rust does not know. sched.rs says what the calls mean.
+ * Probes on the scheduler's tracepoints, with the prototypes that the kernel calls
+ * them with. Each only does what Rust cannot: call static inlines, and access members
+ * of structs that Rust does not know. sched.rs documents the calls to Rust.
  *
  * Built without ftrace's call at function entry (see Kbuild).
  */
@@ -25,8 +25,9 @@ u64 ktrace_sched_now(void)
 }
 
 /*
- * Reads the trace clock of an entry of the kernel's trace_clocks[]. TAI leaps
- * with the time of day, and is the monotonic clock but for that.
+ * Reads the trace clock whose function in the kernel's trace_clocks[] is `read`. The
+ * TAI clock jumps when the time of day is set; the monotonic clock, which differs from
+ * it only by an offset, is read instead.
  */
 u64 ktrace_read_clock(u64 (*read)(void))
 {
@@ -35,22 +36,22 @@ u64 ktrace_read_clock(u64 (*read)(void))
 	return read();
 }
 
-/* The same as it is. */
+/* Reads the trace clock whose function is `read`, without replacing any clock. */
 u64 ktrace_call_clock(u64 (*read)(void))
 {
 	return read();
 }
 
-/* Whether that is the function of entry 0 or 1 of the table. */
+/* Whether `read` is the function of the table's entry 0 (if `index` is 0) or 1 (otherwise). */
 bool ktrace_is_clock(unsigned int index, u64 (*read)(void))
 {
 	return read == (index ? trace_clock_global : trace_clock_local);
 }
 
 /*
- * A sleep state as the kernel's own events report it: one bit, or none. But a
- * task that has told of its end and sleeps once more is asleep: only one that
- * is never to run again has ended.
+ * Returns a task state as the kernel's own events report it: one bit, or 0. The
+ * exit_state counts only if the task will never run again (TASK_DEAD): a task that has
+ * set it and then sleeps once more is reported as sleeping.
  */
 static unsigned int ktrace_report(unsigned int state, struct task_struct *task)
 {
@@ -60,10 +61,10 @@ static unsigned int ktrace_report(unsigned int state, struct task_struct *task)
 	return index ? 1U << (index - 1) : 0;
 }
 
-/* Whose switches are told: the gate's bits, or KTRACE_EVERYONE. */
+/* The tasks whose switches are reported: bits of the trace mask, or KTRACE_EVERYONE. */
 u64 ktrace_sched_followed;
 
-/* From the gate's probe, with the gate's bits of both tasks. */
+/* Called by the probe that sets the trace mask, with the bits of both tasks. */
 void notrace ktrace_on_switch(bool preempt, struct task_struct *prev,
 			      struct task_struct *next, unsigned int prev_state,
 			      u32 prev_bits, u32 next_bits)
@@ -78,7 +79,7 @@ void notrace ktrace_on_switch(bool preempt, struct task_struct *prev,
 			    (next_bits | KTRACE_EVERYONE) & followed, local_clock());
 }
 
-/* The context that wakes: that of the innermost interrupt. */
+/* Reports the context of the waker: that of the innermost interrupt. */
 static void notrace ktrace_on_waking(void *data, struct task_struct *task)
 {
 	unsigned int context = 0;
@@ -108,7 +109,7 @@ static void notrace ktrace_on_migrate(void *data, struct task_struct *task, int 
 	ktrace_sched_migrate(task, task_cpu(task), to);
 }
 
-/* Not sched_process_fork: that leaves out threads of io_uring and the like. */
+/* Not sched_process_fork, which does not fire for some threads, such as those of io_uring. */
 static void notrace ktrace_on_newtask(void *data, struct task_struct *task, u64 flags)
 {
 	ktrace_sched_fork(current, task);
@@ -128,7 +129,7 @@ static void notrace ktrace_on_exec(void *data, struct task_struct *task,
 	preempt_enable_notrace();
 }
 
-/* Before the task's gate changes. */
+/* Called before the task's bits of the trace mask may change. */
 static void notrace ktrace_before_exec(void *data, struct task_struct *task,
 				       pid_t old_pid, struct linux_binprm *bprm)
 {
@@ -197,15 +198,15 @@ int ktrace_attach_sched_probes(void)
 
 void ktrace_detach_sched_probes(void)
 {
-	/* The gate's probe is not one of these, but waited for with them. */
+	/* Another probe calls ktrace_on_switch(); ktrace_detach_probes() waits for it too. */
 	WRITE_ONCE(ktrace_sched_followed, 0);
 	ktrace_detach_probes(ktrace_sched_probes, ARRAY_SIZE(ktrace_sched_probes));
 	cancel_work_sync(&ktrace_sched_reclaim_work);
 }
 
 /*
- * Whether a task seems to be blocked at this moment, and in which state, while
- * it may go on to do something else.
+ * Whether a task seems to be blocked at this moment, and in which state. The task may
+ * change its state at any time.
  */
 bool ktrace_task_blocked(struct task_struct *task, unsigned int *state)
 {
@@ -214,7 +215,7 @@ bool ktrace_task_blocked(struct task_struct *task, unsigned int *state)
 	*state = ktrace_report(sleeps, task);
 	if (sleeps & (TASK_NEW | TASK_DEAD) || READ_ONCE(task->on_cpu))
 		return false;
-	/* A task may be left on its queue for a while after it went to sleep. */
+	/* A task may be left on its run queue for a while after it went to sleep. */
 	if (READ_ONCE(task->on_rq) && !task->se.sched_delayed)
 		return false;
 	return sleeps != TASK_WAKING && sleeps != TASK_RUNNING;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The scheduler's tracepoints: what every task does, as it happens.
+//! Hooks on the scheduler's tracepoints: the state transitions of every task.
 //!
 //! C headers: `include/trace/events/sched.h`, `include/trace/events/task.h`.
 //!
-//! One type of the module implements [`SchedHooks`] and is named to [`bind_sched_hooks!`]; a
+//! One type of the module implements [`SchedHooks`] and is passed to [`bind_sched_hooks!`]; a
 //! [`Registration`] of it attaches probes.
 //!
-//! # What orders the calls
+//! # Ordering of calls
 //!
-//! For one task, a switch away from it, a wake-up and a switch to it follow upon each other: the
-//! scheduler makes a task runnable only after it has left its CPU for good (`p->on_cpu`, see
-//! `try_to_wake_up()` in kernel/sched/core.c), and all three come with the lock of a run queue or
-//! of the task held, but where a task wakes itself, which is awake. [`SchedHooks::waking`] alone may come
-//! while the task is still leaving.
+//! For one task, a switch away from it, a wakeup and a switch to it are called in this order, one
+//! after the other: the scheduler makes a task runnable only after it has completely left its CPU
+//! (`p->on_cpu`, see `try_to_wake_up()` in kernel/sched/core.c). All three are called with the lock
+//! of a run queue or of the task held, except when a task that has not gone to sleep wakes itself.
+//! Only [`SchedHooks::waking`] may be called while the task is still leaving its CPU.
 
 use core::{
     ffi::CStr,
@@ -44,9 +44,9 @@ use super::{
     },
 };
 
-/// The names of the states that a task leaves its CPU in, as `sched_switch` has them.
+/// The names of the states in which a task leaves its CPU, as in `sched_switch`.
 ///
-/// `R` is a task that gave up its CPU and would go on, `R+` one that was preempted.
+/// `R` is a task that gave up its CPU but is still runnable, `R+` a task that was preempted.
 pub const STATE_NAMES: super::event::format::Names = &[
     (0, c"R"),
     (0x1, c"S"),
@@ -63,130 +63,135 @@ pub const STATE_NAMES: super::event::format::Names = &[
 /// The state of a task that was preempted (`TASK_REPORT_MAX`).
 pub const PREEMPTED: u32 = 0x100;
 
-/// The state of a task that goes on as soon as it may.
+/// The state of a task that gave up its CPU but is still runnable.
 pub const RUNNABLE: u32 = 0;
 
-/// States of a task that will not run again (`EXIT_DEAD`, `EXIT_ZOMBIE`).
+/// The states of a task that will never run again (`EXIT_DEAD`, `EXIT_ZOMBIE`).
 pub const ENDED: u32 = 0x30;
 
-/// The scheduler's clock, in ns. Any context.
+/// Returns the time of the scheduler's clock, in ns. Any context.
 #[inline]
 pub fn now_ns() -> u64 {
-    // SAFETY: Reads a clock.
+    // SAFETY: The function only reads a clock.
     unsafe { ktrace_sched_now() }
 }
 
-/// Which function wanted `task` to sleep, as an address in its text: what `/proc/PID/wchan` tells. 0 if
-/// that cannot be told. For [`SchedHooks::wakeup`], of the task that is woken: it has left its CPU
-/// and cannot have another one yet. Of a task that runs it tells nothing that makes sense.
+/// Returns the address of the function in which `task` sleeps, as in `/proc/PID/wchan`; 0 if it is
+/// unknown. For [`SchedHooks::wakeup`], with the task that is woken: it has left its CPU and cannot
+/// be on another one yet. For a running task, the result is meaningless.
 pub fn caller_of(task: Task<'_>) -> usize {
-    // SAFETY: A live task. The function walks its stack from where it was switched out, takes hold
-    // of the stack meanwhile, and looks at nothing outside of it.
+    // SAFETY: `task` is alive. The function unwinds its stack from where it was switched out, holds
+    // a reference to the stack during this, and reads nothing outside of it.
     unsafe { ktrace_call___get_wchan(task.as_ptr()) as usize }
 }
 
-/// The state in which `task` is blocked just now, a value of [`STATE_NAMES`], if it is; it may have changed to
-/// something else already.
+/// Returns the state in which `task` is blocked, a value of [`STATE_NAMES`], or `None` if it is not
+/// blocked. The state may change at any time.
 pub fn blocked_in(task: Task<'_>) -> Option<u32> {
     let mut state = 0;
-    // SAFETY: A live task; only single words of it are read.
+    // SAFETY: `task` is alive; the function only reads single words of it.
     let blocked = unsafe { ktrace_task_blocked(task.as_ptr(), &mut state) };
     blocked.then_some(state)
 }
 
-/// A task that leaves its CPU.
+/// The task that leaves the CPU in a context switch.
 #[derive(Clone, Copy)]
 pub struct Leaving<'a> {
     /// The task.
     pub task: Task<'a>,
-    /// In which state, a value of [`STATE_NAMES`].
+    /// The state in which the task leaves the CPU, a value of [`STATE_NAMES`].
     pub state: u32,
-    /// Whether it is followed.
+    /// Whether the task is followed ([`follow`]).
     pub followed: bool,
 }
 
-/// A task that gets a CPU.
+/// The task that gets the CPU in a context switch.
 #[derive(Clone, Copy)]
 pub struct Arriving<'a> {
     /// The task.
     pub task: Task<'a>,
-    /// Whether it is followed.
+    /// Whether the task is followed ([`follow`]).
     pub followed: bool,
 }
 
-/// Which tasks' switches are told of: those that have one of these of the gate's bits, or everyone's.
-/// Nobody's before the first call, and after a [`Registration`] is dropped. A switch that goes on just now
-/// may be told of by what was said before; none is after the next [`super::gate::refresh`], since the
-/// scheduler switches and wakes with interrupts off.
+/// Sets the tasks that are followed, whose context switches are reported: those that have one of
+/// `bits` in their trace mask, or all tasks if `everyone` is set. Before the first call, and after
+/// a [`Registration`] is dropped, no task is followed. A context switch that is in progress may
+/// still use the previous setting. After the next [`super::gate::refresh`], none does, because
+/// context switches run with interrupts off.
 pub fn follow(bits: u32, everyone: bool) {
     let followed = u64::from(bits) | u64::from(everyone) << u32::BITS;
-    // SAFETY: One word, which the C side reads as a whole.
+    // SAFETY: This writes one aligned word, which the C code reads as a whole.
     unsafe { (&raw mut ktrace_sched_followed).write_volatile(followed) }
 }
 
-/// Whether the switches of a task with these bits are told of. Any context.
+/// Returns whether tasks with these bits in their trace mask are followed. Any context.
 #[inline]
 pub fn follows(bits: u32) -> bool {
-    // SAFETY: One word, as above.
+    // SAFETY: This reads one aligned word, which `follow()` writes as a whole.
     let followed = unsafe { (&raw const ktrace_sched_followed).read_volatile() };
     followed & (u64::from(bits) | 1 << u32::BITS) != 0
 }
 
-/// Whether those of all tasks are.
+/// Returns whether all tasks are followed.
 pub fn follows_everyone() -> bool {
     follows(0)
 }
 
-/// What the module wants to know.
+/// Callbacks for the scheduler's tracepoints.
 ///
-/// All are called with `&self` alive and until [`Registration`] is dropped. None may sleep. Times
-/// are those of [`now_ns`].
+/// All are called while `&self` is alive, and until [`Registration`] is dropped. None may sleep,
+/// except [`SchedHooks::reclaim`]. Times are those of [`now_ns`].
 pub trait SchedHooks: Send + Sync + Sized + 'static {
-    /// The CPU goes from `prev` to `next`, one of which is followed ([`follow`]), or both. Called while
-    /// there is a [`super::task::Registration`] as well, whose probe on the switch this hangs on. Run
-    /// queue's lock held, interrupts off; nothing may be allocated.
+    /// Called when the CPU switches from `prev` to `next`, if at least one of them is followed
+    /// ([`follow`]). The probe of a [`super::task::Registration`] makes this call, so there must be
+    /// one. The run queue's lock is held and interrupts are off; must not allocate.
     fn switch(&self, prev: Leaving<'_>, next: Arriving<'_>, now_ns: u64);
 
-    /// The current task, or an interrupt on top of it, wakes `task`. `context` is 0 for the task
-    /// itself, then softirq, hardirq, NMI. The task's lock is held, interrupts are off.
+    /// Called when the current task, or an interrupt on top of it, starts to wake `task`. `context`
+    /// is 0 for the current task itself, 1 for a softirq, 2 for a hardirq and 3 for an NMI. The
+    /// lock of `task` is held and interrupts are off, unless the task wakes itself.
     fn waking(&self, task: Task<'_>, context: u32);
 
-    /// `task` is runnable, on `cpu`, for the first time if `is_new`. Run queue's lock held, interrupts
-    /// off.
+    /// Called when `task` has become runnable on `cpu`; `is_new` is true if it is the first time.
+    /// The run queue's lock is held and interrupts are off, unless the task wakes itself.
     fn wakeup(&self, task: Task<'_>, cpu: u32, is_new: bool, now_ns: u64);
 
-    /// `task`, which does not run, goes from one CPU to another. As above.
+    /// Called when `task`, which is not running, is moved to another CPU. The lock of the task or
+    /// of its run queue is held and interrupts are off.
     fn migrate(&self, task: Task<'_>, from: u32, to: u32);
 
-    /// `parent`, the current task, has made `child`, which was not woken yet.
+    /// Called when `parent`, the current task, has created `child`, which has not been woken yet.
     fn fork(&self, parent: Task<'_>, child: Task<'_>);
 
-    /// `task`, the current one, is going to execute a program, and has its old name still.
+    /// Called before the current task, `task`, executes a program. It still has its old comm.
     fn prepare_exec(&self, task: Task<'_>);
 
-    /// It has done so; its id was `old_pid`. Preemption is off.
+    /// Called after the current task, `task`, has executed a program; its ID was `old_pid` before.
+    /// Preemption is off.
     fn exec(&self, task: Task<'_>, old_pid: i32, filename: &[u8]);
 
-    /// What [`SchedHooks::exec`] or [`SchedHooks::rename`] tells of `task` is about to be told, and before
-    /// them to [`super::task::TaskHooks`], by which its gate may change. Or it is about to change by what others
-    /// do ([`changes`]).
+    /// Called before the trace mask's bits for `task` may change: at an `execve()` or a rename,
+    /// before [`super::task::TaskHooks`] and then [`SchedHooks::exec`] or [`SchedHooks::rename`]
+    /// are called, and by [`changes`].
     fn changes(&self, task: Task<'_>);
 
-    /// `task` will be called `comm` next.
+    /// Called before the comm of `task` changes to `comm`.
     fn rename(&self, task: Task<'_>, comm: Comm);
 
-    /// `task`, the current one, exits; it is the last of its process if `group_dead`. Preemption is off.
+    /// Called when the current task, `task`, exits; `group_dead` is true if it is the last one of
+    /// its process. Preemption is off.
     fn exit(&self, task: Task<'_>, group_dead: bool, now_ns: u64);
 
-    /// [`reclaim_later`] was called. A worker, one at a time; this may sleep.
+    /// Called by a worker after [`reclaim_later`], once at a time. May sleep.
     fn reclaim(&self) {}
 }
 
-/// Made by [`bind_sched_hooks!`]: where the one registration of a type is found by its probes.
+/// Access for the probes to the only registration of a type; implemented by [`bind_sched_hooks!`].
 ///
 /// # Safety
 ///
-/// `state()` must return the same static each time, which nobody but [`Registration`] writes.
+/// `state()` must always return the same static, and only [`Registration`] may write it.
 pub unsafe trait Bound: SchedHooks {
     #[doc(hidden)]
     fn state() -> &'static AtomicPtr<Self>;
@@ -205,15 +210,15 @@ extern "C" {
     fn ktrace_call___get_wchan(task: *mut bindings::task_struct) -> c_ulong;
 }
 
-/// The name of a tracepoint that this kernel does not have, if there is one. May sleep.
+/// Returns the name of a required tracepoint that this kernel lacks, if any. May sleep.
 pub(super) fn find_probes() -> Option<&'static CStr> {
-    // SAFETY: Walks the kernel's own tracepoints.
+    // SAFETY: The function only iterates over the kernel's own tracepoints.
     let name = unsafe { ktrace_find_sched_probes() };
-    // SAFETY: Null, or one of the constant strings in `sched.c`.
+    // SAFETY: The pointer is null or points to one of the constant strings in `sched.c`.
     (!name.is_null()).then(|| unsafe { CStr::from_chars(name) })
 }
 
-/// Probes on the scheduler's tracepoints, attached as long as this lives.
+/// Probes on the scheduler's tracepoints, which are attached while this value exists.
 ///
 /// # Invariants
 ///
@@ -222,9 +227,9 @@ pub struct Registration<T: Bound> {
     hooks: *mut T,
 }
 
-// SAFETY: Owns a `T` that is `Send`.
+// SAFETY: This owns a `T`, which is `Send`.
 unsafe impl<T: Bound> Send for Registration<T> {}
-// SAFETY: Gives out shared references to a `T` that is `Sync`, and nothing else.
+// SAFETY: This only gives out shared references to a `T`, which is `Sync`.
 unsafe impl<T: Bound> Sync for Registration<T> {}
 
 impl<T: Bound> Registration<T> {
@@ -232,7 +237,7 @@ impl<T: Bound> Registration<T> {
     ///
     /// # Errors
     ///
-    /// `EBUSY` if there is a registration already; otherwise those of
+    /// `EBUSY` if there is a registration already; otherwise the errors of
     /// `tracepoint_probe_register()`.
     pub fn new(_: Resolved, hooks: KBox<T>) -> Result<Self> {
         let hooks = KBox::into_raw(hooks);
@@ -240,13 +245,14 @@ impl<T: Bound> Registration<T> {
             .cmpxchg(core::ptr::null_mut(), hooks, Full)
             .is_err()
         {
-            // SAFETY: From `into_raw()` just above, and published nowhere.
+            // SAFETY: From `into_raw()` above, and not published.
             drop(unsafe { KBox::from_raw(hooks) });
             return Err(EBUSY);
         }
-        // SAFETY: The tracepoints were found, as `Resolved` shows. All are attached or none.
+        // SAFETY: `Resolved` shows that the tracepoints were found. Either all probes are attached
+        // or none.
         if let Err(error) = to_result(unsafe { ktrace_attach_sched_probes() }) {
-            // SAFETY: No probe is attached, and the attempt has waited for those that were.
+            // SAFETY: No probe is attached, and the failed attempt has waited for those that were.
             unsafe { Self::free(hooks) };
             return Err(error);
         }
@@ -254,15 +260,18 @@ impl<T: Bound> Registration<T> {
         Ok(Self { hooks })
     }
 
+    /// Clears the pointer to the hooks, waits until nothing uses them, and frees them.
+    ///
     /// # Safety
     ///
-    /// No probe may be attached, or run, any more; `hooks` must be in `T::state()`.
+    /// No probe may be attached or running any more, and `hooks` must be the pointer in
+    /// `T::state()`.
     unsafe fn free(hooks: *mut T) {
         T::state().store(core::ptr::null_mut(), Release);
-        // [`changes`] may still use them.
-        // SAFETY: May sleep: registrations are made and dropped where that is allowed.
+        // A caller of [`changes`] may still use the hooks.
+        // SAFETY: Registrations are created and dropped where sleeping is allowed.
         unsafe { bindings::synchronize_rcu() };
-        // SAFETY: From `into_raw()`, and reached by nobody else any more.
+        // SAFETY: From `into_raw()`; the pointer is cleared, and all its users have finished.
         drop(unsafe { KBox::from_raw(hooks) });
     }
 }
@@ -271,15 +280,15 @@ impl<T: Bound> Deref for Registration<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: Alive until drop, by the invariant, and only ever shared.
+        // SAFETY: By the type invariant, the hooks are alive until drop; they are only shared.
         unsafe { &*self.hooks }
     }
 }
 
 impl<T: Bound> Drop for Registration<T> {
     fn drop(&mut self) {
-        // SAFETY: Attached by `new()`. Waits until no probe runs any more, so that freeing the
-        // hooks is allowed.
+        // SAFETY: `new()` attached the probes. Detaching waits until no probe runs, which `free()`
+        // requires.
         unsafe {
             ktrace_detach_sched_probes();
             Self::free(self.hooks);
@@ -290,41 +299,42 @@ impl<T: Bound> Drop for Registration<T> {
 #[doc(hidden)]
 #[inline]
 pub fn with_hooks<T: Bound>(call: impl FnOnce(&T)) {
-    // SAFETY: Null, or alive: callers are probes or the worker, and who frees waits for both.
+    // SAFETY: Null or alive: callers are probes or the worker, and both have finished before
+    // `free()` drops the hooks.
     if let Some(hooks) = unsafe { T::state().read_once().as_ref() } {
         call(hooks);
     }
 }
 
-/// Makes a worker call [`SchedHooks::reclaim`] soon: at least once for any number of calls of this
-/// function. Any context but NMI, while there is a [`Registration`].
+/// Makes a worker call [`SchedHooks::reclaim`] soon, at least once for any number of calls of this
+/// function. Any context except NMI, while there is a [`Registration`].
 pub fn reclaim_later() {
     // SAFETY: Queues work, which is cancelled when the registration is dropped.
     unsafe { ktrace_sched_reclaim_later() }
 }
 
-/// Tells [`SchedHooks::changes`] that the gate's bits for `task` are about to change, if there is a registration. For
-/// whoever changes them by nothing that the task does. Any context but NMI.
+/// Calls [`SchedHooks::changes`] if there is a registration. Call this before the trace mask's bits
+/// for `task` change for a reason other than an action of the task itself. Any context except NMI.
 pub fn changes<T: Bound>(task: Task<'_>) {
     let _reader = rcu::read_lock();
-    // SAFETY: Null, or alive: `free()` waits for readers after it has cleared the pointer.
+    // SAFETY: Null or alive: `free()` waits for RCU readers after it has cleared the pointer.
     if let Some(hooks) = unsafe { T::state().read_once().as_ref() } {
         hooks.changes(task);
     }
 }
 
-/// The bytes of a C string.
+/// Returns the bytes of a C string.
 ///
 /// # Safety
 ///
-/// `string` must be one, and stay as long as the caller chooses.
+/// `string` must be a C string that stays valid during the lifetime that the caller chooses.
 #[doc(hidden)]
 pub unsafe fn bytes<'a>(string: *const c_char) -> &'a [u8] {
-    // SAFETY: By the precondition.
+    // SAFETY: The caller guarantees that `string` is a C string that stays valid.
     unsafe { CStr::from_chars(string) }.to_bytes()
 }
 
-/// Names the one type whose [`SchedHooks`] the probes call.
+/// Sets the type whose [`SchedHooks`] the probes call. A module uses this once.
 #[macro_export]
 macro_rules! bind_sched_hooks {
     ($hooks:ty) => {
@@ -347,7 +357,7 @@ macro_rules! bind_sched_hooks {
 
             static STATE: AtomicPtr<$hooks> = AtomicPtr::null();
 
-            // SAFETY: One static, which is not visible outside this block.
+            // SAFETY: `state()` returns one static, which is only visible in this block.
             unsafe impl sched::Bound for $hooks {
                 fn state() -> &'static AtomicPtr<Self> {
                     &STATE
@@ -356,7 +366,7 @@ macro_rules! bind_sched_hooks {
 
             /// # Safety
             ///
-            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            /// Only for `sched.c`: both tasks must be alive until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_sched_switch(
                 prev: *mut task_struct,
@@ -366,7 +376,7 @@ macro_rules! bind_sched_hooks {
                 of_next: bool,
                 now: u64,
             ) {
-                // SAFETY: By the precondition.
+                // SAFETY: The caller guarantees that both tasks are alive.
                 let (prev, next) = unsafe { (Task::from_raw(prev), Task::from_raw(next)) };
                 let prev = sched::Leaving {
                     task: prev,
@@ -382,18 +392,18 @@ macro_rules! bind_sched_hooks {
 
             /// # Safety
             ///
-            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            /// Only for `sched.c`: `task` must be alive until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_sched_waking(task: *mut task_struct, context: u32) {
                 sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: By the precondition.
+                    // SAFETY: The caller guarantees that the task is alive.
                     unsafe { SchedHooks::waking(hooks, Task::from_raw(task), context) }
                 });
             }
 
             /// # Safety
             ///
-            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            /// Only for `sched.c`: `task` must be alive until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_sched_wakeup(
                 task: *mut task_struct,
@@ -402,32 +412,32 @@ macro_rules! bind_sched_hooks {
                 now: u64,
             ) {
                 sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: By the precondition.
+                    // SAFETY: The caller guarantees that the task is alive.
                     unsafe { SchedHooks::wakeup(hooks, Task::from_raw(task), cpu, is_new, now) }
                 });
             }
 
             /// # Safety
             ///
-            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            /// Only for `sched.c`: `task` must be alive until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_sched_migrate(task: *mut task_struct, from: u32, to: u32) {
                 sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: By the precondition.
+                    // SAFETY: The caller guarantees that the task is alive.
                     unsafe { SchedHooks::migrate(hooks, Task::from_raw(task), from, to) }
                 });
             }
 
             /// # Safety
             ///
-            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            /// Only for `sched.c`: both tasks must be alive until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_sched_fork(
                 parent: *mut task_struct,
                 child: *mut task_struct,
             ) {
                 sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: By the precondition.
+                    // SAFETY: The caller guarantees that both tasks are alive.
                     unsafe {
                         SchedHooks::fork(hooks, Task::from_raw(parent), Task::from_raw(child))
                     }
@@ -436,18 +446,19 @@ macro_rules! bind_sched_hooks {
 
             /// # Safety
             ///
-            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            /// Only for `sched.c`: `task` must be alive until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_sched_prepare_exec(task: *mut task_struct) {
                 sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: By the precondition.
+                    // SAFETY: The caller guarantees that the task is alive.
                     unsafe { SchedHooks::prepare_exec(hooks, Task::from_raw(task)) }
                 });
             }
 
             /// # Safety
             ///
-            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            /// Only for `sched.c`: `task` must be alive and `filename` a valid C string until this
+            /// returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_sched_exec(
                 task: *mut task_struct,
@@ -455,7 +466,7 @@ macro_rules! bind_sched_hooks {
                 filename: *const c_char,
             ) {
                 sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: By the precondition.
+                    // SAFETY: The caller guarantees that the task is alive and the string valid.
                     unsafe {
                         SchedHooks::exec(
                             hooks,
@@ -469,22 +480,23 @@ macro_rules! bind_sched_hooks {
 
             /// # Safety
             ///
-            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            /// Only for `sched.c`: `task` must be alive until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_sched_changes(task: *mut task_struct) {
                 sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: By the precondition.
+                    // SAFETY: The caller guarantees that the task is alive.
                     unsafe { SchedHooks::changes(hooks, Task::from_raw(task)) }
                 });
             }
 
             /// # Safety
             ///
-            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            /// Only for `sched.c`: `task` must be alive and `comm` a valid C string until this
+            /// returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_sched_rename(task: *mut task_struct, comm: *const c_char) {
                 sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: By the precondition.
+                    // SAFETY: The caller guarantees that the task is alive and the string valid.
                     unsafe {
                         SchedHooks::rename(hooks, Task::from_raw(task), Comm::from_char_ptr(comm))
                     }
@@ -493,7 +505,7 @@ macro_rules! bind_sched_hooks {
 
             /// # Safety
             ///
-            /// For `sched.c`: tasks live, and strings end and stay, until this returns.
+            /// Only for `sched.c`: `task` must be alive until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_sched_exit(
                 task: *mut task_struct,
@@ -501,7 +513,7 @@ macro_rules! bind_sched_hooks {
                 now: u64,
             ) {
                 sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: By the precondition.
+                    // SAFETY: The caller guarantees that the task is alive.
                     unsafe { SchedHooks::exit(hooks, Task::from_raw(task), group_dead, now) }
                 });
             }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The structs that C and Rust share, for bindgen: it writes down where C has their
- * members, and shared.rs compares that with where Rust has them. With the kernel's
- * types from its BTF, as its headers are not for bindgen.
+ * Input of bindgen: the structs that C and Rust share. The build records the layout
+ * that C gives them, and shared.rs compares it with that of the Rust definitions. The
+ * kernel's types come from its BTF, because bindgen cannot process these headers.
  */
 #include "vmlinux.h"
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Structs that C and Rust share, each of which has its own definition of them.
+//! Layout checks of structs that C and Rust share and each define on their own.
 //!
-//! The build has bindgen find out where C has each member (`shared.h`, `Kbuild`), and writes that down
-//! as assertions. They are compiled here with the type that Rust has: a struct of another size, or a
-//! member that has another offset, another name, or that Rust does not have, fails the build.
+//! The build runs bindgen on the C definitions (`shared.h`, `Kbuild`) and records the layout of
+//! each member as assertions. They are compiled here against the Rust type: the build fails if the
+//! size of a struct differs, or if a member has a different offset or name or is missing in Rust.
 
-/// Compares a struct of this module with that of C: `same_as_c!(Ours, ktrace_theirs)`.
+/// Compares the layout of a struct of this module with that of C:
+/// `same_as_c!(Ours, ktrace_theirs)`.
 macro_rules! same_as_c {
     ($ours:ident, $theirs:ident) => {
         #[allow(

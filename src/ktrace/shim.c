@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What ktrace needs of the kernel's headers and Rust cannot reach, and has no file of
- * its own: static inlines and macros.
+ * Static inlines and macros of the kernel's headers that ktrace needs, that Rust cannot
+ * call, and that have no file of their own.
  *
- * Nothing in here decides anything. All of it may run inside a traced function,
+ * No policy is implemented here. All of these functions may run inside a traced function,
  * so this file is built without ftrace's call at function entry (see Kbuild).
  */
 #include <linux/dcache.h>
@@ -18,7 +18,7 @@
 
 #include "shim.h"
 
-/* The context */
+/* Context */
 
 bool ktrace_in_hardirq(void)
 {
@@ -40,14 +40,14 @@ void ktrace_preempt_enable(void)
 	preempt_enable_notrace();
 }
 
-/* Per-CPU data whose address is known at run time only */
+/* Per-CPU data whose address is only known at run time */
 
 void ktrace_this_cpu_add(u64 __percpu *counter, u64 n)
 {
 #ifdef CONFIG_X86
 	this_cpu_add(*counter, n);
 #else
-	/* One instruction where there are atomics, and no matter on which CPU it is then. */
+	/* One instruction with LSE atomics. An update of another CPU's counter is harmless. */
 	atomic64_add(n, (atomic64_t *)raw_cpu_ptr(counter));
 #endif
 }
@@ -92,12 +92,12 @@ void *ktrace_cpu_ptr(void __percpu *memory, unsigned int cpu)
 	return cpu_possible(cpu) ? per_cpu_ptr(memory, cpu) : NULL;
 }
 
-/* Records, and names of tasks */
+/* Records and saved cmdlines */
 
 /*
- * Commits what this CPU has reserved last, with preemption off since. The
- * kernel's flag asks the scheduler's hook to remember the name of the task that
- * leaves next, for the output.
+ * Commits the event that this CPU reserved last; preemption must have been off since
+ * then. The kernel's taskinfo flag makes the sched_switch probe save the comm of the
+ * task that leaves the CPU next, for the output.
  */
 void ktrace_commit(struct trace_buffer *buffer, unsigned long taskinfo_flag)
 {
@@ -105,14 +105,14 @@ void ktrace_commit(struct trace_buffer *buffer, unsigned long taskinfo_flag)
 	ring_buffer_unlock_commit(buffer);
 }
 
-/* The flag of the CPU on which the task is, or will be again unless it is moved. */
+/* Sets the taskinfo flag of the CPU that runs the task, or ran it last. */
 void ktrace_name_changes(struct task_struct *task, unsigned long taskinfo_flag)
 {
 	WRITE_ONCE(*per_cpu_ptr((bool __percpu __force *)taskinfo_flag, task_cpu(task)),
 		   true);
 }
 
-/* Memory and files that the kernel frees by itself in the end */
+/* Memory and files that the kernel frees itself */
 
 void *ktrace_zalloc(size_t size)
 {
@@ -145,7 +145,7 @@ void ktrace_set_operations(struct dentry *dentry,
 	WRITE_ONCE(d_inode(dentry)->i_fop, fops);
 }
 
-/* A table of the kernel's, so the function can be called through a pointer. */
+/* Calls the open() of a kernel table, through a pointer. */
 int ktrace_open_by(const struct file_operations *fops, struct inode *inode,
 		   struct file *file)
 {
@@ -157,7 +157,7 @@ void *ktrace_inode_private(struct inode *inode)
 	return inode->i_private;
 }
 
-/* The one lock that a module built on this needs for itself */
+/* The only lock that a module built on ktrace needs of its own */
 static DEFINE_MUTEX(ktrace_mutex);
 
 void ktrace_lock(void)
@@ -170,21 +170,21 @@ void ktrace_unlock(void)
 	mutex_unlock(&ktrace_mutex);
 }
 
-/* What prints */
+/* Output */
 
-/* The kernel's type of what it returns is an enum. */
+/* Adapts the return type: the kernel's is an enum. */
 enum print_line_t ktrace_tracer_print_line(struct trace_iterator *iter)
 {
 	return ktrace_print_line(iter);
 }
 
-/* How a `trace` file walks the buffer of the CPU that it is at; a pipe does not. */
+/* Returns the iterator of the current CPU's buffer in a `trace` file; NULL in a `trace_pipe`. */
 struct ring_buffer_iter *ktrace_buffer_iter(struct trace_iterator *iter)
 {
 	return iter->buffer_iter ? iter->buffer_iter[iter->cpu] : NULL;
 }
 
-/* The text of a record as its own kind has it. */
+/* Prints a record with the output function of its event type. */
 unsigned int ktrace_event_text(struct trace_event *event, struct trace_iterator *iter,
 			       int flags)
 {

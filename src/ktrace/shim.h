@@ -23,8 +23,9 @@ struct trace_seq;
 struct tracepoint;
 
 /*
- * A function that is to be called by a tracepoint of the kernel. Of those on one tracepoint, the higher ranks are called first; the rest, and
- * everybody else's, come after them, in the order in which they were attached.
+ * A function to attach to a kernel tracepoint. On one tracepoint, functions with a
+ * higher rank are called first. Functions with rank 0, and those of other users, are
+ * called after them, in the order in which they were attached.
  */
 #define KTRACE_RANK_BEFORE	(TRACEPOINT_DEFAULT_PRIO + 20)
 #define KTRACE_RANK_GATE	(TRACEPOINT_DEFAULT_PRIO + 10)
@@ -37,10 +38,11 @@ struct ktrace_probe {
 };
 
 /*
- * A CPU's gate: one bit for each hook that wants the task which runs there, or is
- * about to. It is told of a switch before that: until the next task is there, the last
- * one still calls functions. Of what is wanted, `sure` is that which is so of either;
- * the rest is looked up when it is needed (ktrace_gate_look()).
+ * The trace mask of a CPU: one bit for each hook that traces the task which runs on
+ * this CPU or is about to run. The mask is written before `current` changes at a
+ * context switch; until then, the previous task still calls functions. `sure` has the
+ * bits of `wanted` that are valid for both tasks; for the other bits,
+ * ktrace_gate_look() checks `current`.
  */
 union ktrace_gate {
 	struct {
@@ -50,18 +52,18 @@ union ktrace_gate {
 	u64 both;
 };
 
-/* Rust has the two as an array. */
+/* Rust accesses the two members as an array. */
 static_assert(offsetof(union ktrace_gate, wanted) == 0);
 static_assert(offsetof(union ktrace_gate, sure) == sizeof(u32));
 
 DECLARE_PER_CPU(union ktrace_gate, ktrace_gate);
 
 /*
- * This CPU's gate, where preemption may be on. Elsewhere than on x86 the usual way,
- * preemption off and on again, would be most of what a hook costs for a task that
- * is not traced: it is enough to see that the task is where it was. Only if it were
- * moved away and back again between one instruction and the next, twice, could it
- * be taken for the other task.
+ * Reads the trace mask of this CPU; preemption may be enabled. Except on x86,
+ * disabling and enabling preemption would be most of what a hook costs for a task
+ * that is not traced. Instead, this checks after the read that the task is still on
+ * the same CPU. It reads a wrong mask only if the task moves to another CPU right
+ * before the read of the mask and back to this one right after it.
  */
 static __always_inline union ktrace_gate ktrace_gate_read(void)
 {
@@ -80,7 +82,7 @@ static __always_inline union ktrace_gate ktrace_gate_read(void)
 	return gate;
 }
 
-/* Defined in Rust, called from C; the Rust side says what each means. */
+/* Defined in Rust, called from C. The Rust definitions have the documentation. */
 void ktrace_function_hit(unsigned int slot, unsigned long ip,
 			 unsigned long parent_ip, struct ftrace_regs *fregs,
 			 unsigned int context, pid_t pid);

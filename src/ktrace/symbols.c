@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls to functions that the kernel does not export, and how their addresses are
- * found. symbols.rs says which there are.
+ * Calls to functions that the kernel does not export, and the lookup of their
+ * addresses. symbols.rs lists the functions.
  */
 #include <linux/kprobes.h>
 #include <linux/security.h>
@@ -13,13 +13,13 @@
 /*
  * Calls to functions that the kernel does not export
  *
- * Their addresses come from kallsyms, and an ordinary call through a pointer is
- * not allowed to reach them: their landing pads may have been sealed (IBT), left
- * out (BTI), or carry no hash (kCFI), because nobody in the kernel takes their
- * address. What is allowed is a direct branch, which is what a static call's
- * trampoline becomes, or a return, which is what the thunk for the other
- * architectures uses. Either way the callee sees the caller's arguments and
- * stack untouched, and Rust sees a function with a C prototype.
+ * Their addresses come from kallsyms. An ordinary indirect call cannot reach them:
+ * because the kernel never takes their address, their landing pads may have been
+ * sealed (IBT) or left out (BTI), or they have no hash (kCFI). Allowed are a direct
+ * branch, which is what the trampoline of a static call becomes, and a return, which
+ * the thunk for the other architectures uses. In both cases the callee finds the
+ * caller's arguments and stack unchanged, and Rust can declare it as a function with
+ * a C prototype.
  */
 typedef void (ktrace_any_fn)(void);
 
@@ -33,10 +33,10 @@ typedef void (ktrace_any_fn)(void);
 	    ".size ktrace_call_" #name ", . - ktrace_call_" #name "\n\t" \
 	    ".popsection")
 
-/* Elsewhere, a static call's trampoline may be an indirect branch itself. */
+/* On other architectures, the trampoline of a static call may be an indirect branch itself. */
 #ifdef CONFIG_X86
 
-/* As functions are laid out where calls may have to be patched. */
+/* The layout of functions where calls may have to be patched. */
 #ifdef CONFIG_FUNCTION_PADDING_BYTES
 #define KTRACE_ALIGN ".balign 16\n\t.skip " \
 	__stringify(CONFIG_FUNCTION_PADDING_BYTES) ", 0x90\n\t"
@@ -95,9 +95,10 @@ bool ktrace_bind(unsigned int index, unsigned long addr)
 }
 
 /*
- * The address that a kprobe is the only exported way to learn. One that is never
- * armed has it as well, touches no code, and can always be taken away again: to
- * disarm one takes memory, and without it the kernel would keep what is gone.
+ * Finds kallsyms_lookup_name(), whose address only a kprobe can look up for modules.
+ * The kprobe is registered as disabled: this sets its address as well, patches no
+ * code, and can always be undone. To disarm an armed kprobe needs memory; if that
+ * fails, the kernel keeps using a kprobe that no longer exists.
  */
 int ktrace_find_kallsyms(unsigned long *addr)
 {
@@ -114,7 +115,7 @@ int ktrace_find_kallsyms(unsigned long *addr)
 	return 0;
 }
 
-/* Defined above. */
+/* Defined by KTRACE_BRANCH() above. */
 int ktrace_call_kallsyms_on_each_match_symbol(int (*fn)(void *data, unsigned long addr),
 					      const char *name, void *data);
 
@@ -134,7 +135,7 @@ static int ktrace_match_data(void *data, unsigned long addr)
 	return 1;
 }
 
-/* The first symbol of that name which is not in the kernel's text; 0 if there is none. */
+/* Returns the first symbol with that name outside the kernel's text; 0 if there is none. */
 unsigned long ktrace_find_data(const char *name, unsigned long text, unsigned long text_end)
 {
 	struct ktrace_data_search search = { .text = text, .text_end = text_end };

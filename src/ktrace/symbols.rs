@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The symbols that the kernel does not export, and the check that this is the right kernel.
+//! Symbols that the kernel does not export, and the check that the running kernel is compatible.
 //!
-//! [`resolve`] is the first thing a module calls. It finds every symbol in the two tables below,
-//! compares the types in the running kernel's BTF with those that the module was compiled against,
-//! and fails before anything has been touched if either does not fit.
+//! A module calls [`resolve`] first. It looks up every symbol in the two tables below and compares
+//! the types in the running kernel's BTF with those that the module was compiled against. If a
+//! symbol is missing or a type differs, it fails before the module has changed anything.
 //!
 //! # How the functions are called
 //!
-//! `ktrace_call_NAME()` are branches whose targets [`resolve`] fills in; `symbols.c` says why they are
-//! not calls through pointers. Before that they must not be called, which is why nothing in
-//! `ktrace` can be constructed without a [`Resolved`].
+//! Each `ktrace_call_NAME()` is a branch whose target [`resolve`] sets; `symbols.c` explains why it
+//! is not a call through a pointer. These functions must not be called before that. Therefore
+//! nothing in `ktrace` can be constructed without a [`Resolved`].
 
 use core::ffi::CStr;
 
@@ -39,15 +39,15 @@ use super::{
 /// A symbol that the kernel does not export.
 struct Symbol {
     name: &'static CStr,
-    /// What there would not be without it.
+    /// The feature that needs this symbol.
     user: &'static str,
-    /// What provides it.
+    /// The kernel option or version that provides it.
     option: &'static str,
 }
 
 macro_rules! functions {
     ($($name:literal, $option:literal: $user:literal;)*) => {
-        /// Those that are called, in the order of `symbols.c`.
+        /// The functions to call, in the order of `functions.h`.
         static FUNCTIONS: &[Symbol] = &[$(Symbol { name: $name, user: $user, option: $option }),*];
     };
 }
@@ -93,7 +93,7 @@ functions! {
 
 macro_rules! data {
     ($($id:ident = $name:literal, $option:literal: $user:literal;)*) => {
-        /// Data of the kernel that is reached by its address.
+        /// Kernel data that is accessed by its address.
         #[derive(Clone, Copy)]
         pub(super) enum Data { $(#[doc = concat!("For ", $user, ".")] $id),* }
         static DATA: &[Symbol] = &[$(Symbol { name: $name, user: $user, option: $option }),*];
@@ -141,48 +141,48 @@ extern "C" {
 
 static MODULE: AtomicPtr<bindings::module> = AtomicPtr::null();
 
-/// The module that [`resolve`] was called by.
+/// Returns the module that called [`resolve`].
 pub(super) fn this_module() -> *mut bindings::module {
     MODULE.load(Relaxed)
 }
 
 impl Data {
-    /// The address of this symbol, as [`resolve`] found it; never zero once it has succeeded.
+    /// Returns the address that [`resolve`] found for this symbol; never 0 once it has succeeded.
     #[inline]
     pub(super) fn address(self) -> usize {
         ADDRESSES.get(self as usize).map_or(0, Once::read_once)
     }
 
-    /// The same as a pointer.
+    /// Returns the address that [`resolve`] found for this symbol, as a pointer.
     #[inline]
     pub(super) fn as_ptr<T>(self) -> *mut T {
         self.address() as *mut T
     }
 }
 
-/// Evidence that every symbol was found and every type fits.
+/// Evidence that all symbols were found and all types are compatible.
 ///
 /// # Invariants
 ///
-/// Exists only after [`resolve`] succeeded, so that each `ktrace_call_*()` leads to the function of
-/// its name, whose prototype is the one that the target's BTF gave, and each address is
-/// that of its symbol.
+/// A value exists only after [`resolve`] has succeeded: each `ktrace_call_*()` calls the function
+/// with that name, whose prototype is the one in the target's BTF, and each address in `ADDRESSES`
+/// is that of its symbol.
 #[derive(Clone, Copy)]
 pub struct Resolved(());
 
-/// Finds all symbols and checks all types. May sleep.
+/// Looks up all symbols and checks all types. May sleep.
 ///
 /// # Errors
 ///
-/// Each comes with a line in the kernel log that names what is missing or different.
+/// For the first three, a line in the kernel log names what is missing or different.
 ///
-/// * `EPERM`: lockdown keeps tracing from everyone.
-/// * `ENOENT`: the kernel lacks a symbol.
-/// * `ENOEXEC`: a type is laid out otherwise than in the kernel that the module was built for.
-/// * `ENOMEM`.
+/// * `EPERM`: the kernel is locked down and does not allow tracing.
+/// * `ENOENT`: the kernel lacks a symbol or tracepoint.
+/// * `ENOEXEC`: the layout of a type differs from that in the kernel that the module was built for.
+/// * `ENOMEM`, and other errors of `register_kprobe()`.
 pub fn resolve(module: &'static ThisModule) -> Result<Resolved> {
     MODULE.store(module.as_ptr(), Relaxed);
-    // SAFETY: Asks the security modules; in task context, which is where modules are loaded.
+    // SAFETY: Queries the security modules, in task context: modules are loaded in task context.
     if unsafe { ktrace_locked_down() } != 0 {
         pr_err!("the kernel is locked down: tracing is not allowed\n");
         return Err(EPERM);
@@ -192,18 +192,18 @@ pub fn resolve(module: &'static ThisModule) -> Result<Resolved> {
     find_tracepoints()?;
     check_types()?;
     check_clocks()?;
-    // INVARIANT: Just established.
+    // INVARIANT: All symbols and types were checked above.
     Ok(Resolved(()))
 }
 
-/// The address of `name`; zero if there is none.
+/// Returns the address of the symbol `name`, or 0 if there is none.
 ///
 /// # Safety
 ///
 /// The first entry of [`FUNCTIONS`] must have been bound.
 unsafe fn lookup(name: &CStr) -> c_ulong {
-    // SAFETY: It is bound, by the precondition, and `name` is a C string that the function reads
-    // while it runs. It takes no lock that the caller could hold.
+    // SAFETY: The caller guarantees that the function is bound. `name` is a C string that is valid
+    // during the call. The function takes no lock that the caller could hold.
     unsafe { ktrace_call_kallsyms_lookup_name(name.as_chars()) }
 }
 
@@ -219,7 +219,7 @@ fn missing(symbol: &Symbol) -> Error {
 
 fn find_functions() -> Result {
     let mut past_landing_pad = 0;
-    // SAFETY: Registers a kprobe and takes it away again; sleeps, which is allowed here.
+    // SAFETY: Registers and unregisters a kprobe; sleeping is allowed here.
     let found = to_result(unsafe { ktrace_find_kallsyms(&mut past_landing_pad) });
     if found == Err(ENOENT) {
         pr_err!(
@@ -227,17 +227,17 @@ fn find_functions() -> Result {
         );
     }
     found?;
-    // SAFETY: Index 0 is this function. A kprobe sits behind the landing pad, and to enter a
-    // function there is as good for a branch that needs no landing pad.
+    // SAFETY: Index 0 is this function. The address of a kprobe is behind the landing pad; a branch
+    // that needs no landing pad can enter the function there.
     unsafe { ktrace_bind(0, past_landing_pad) };
     for (index, function) in FUNCTIONS.iter().enumerate() {
-        // SAFETY: Bound just above.
+        // SAFETY: The first entry was bound above.
         let addr = unsafe { lookup(function.name) };
         if addr == 0 {
             return Err(missing(function));
         }
-        // SAFETY: `addr` is the entry of the function that `symbols.c` has at `index`: the two
-        // are in the same order, and a mismatch in number is an error below.
+        // SAFETY: `addr` is the address of the function that `symbols.c` has at `index`: both lists
+        // have the same order. If this list is longer, `ktrace_bind()` returns false.
         if !unsafe { ktrace_bind(index as c_uint, addr) } {
             return Err(EINVAL);
         }
@@ -247,14 +247,14 @@ fn find_functions() -> Result {
 
 fn find_data() -> Result {
     for (symbol, address) in DATA.iter().zip(&ADDRESSES) {
-        // SAFETY: `find_functions()` was called before.
+        // SAFETY: `find_functions()` has bound the first entry before.
         let found = unsafe { lookup(symbol.name) };
         if found == 0 {
             return Err(missing(symbol));
         }
         address.store(found as usize, Relaxed);
     }
-    // With lockdep, a function has this name as well.
+    // With lockdep, there is also a function with this name.
     let (lock, place) = (
         Data::GraphLock as usize,
         ADDRESSES.get(Data::GraphLock as usize),
@@ -263,7 +263,7 @@ fn find_data() -> Result {
         return Err(EINVAL);
     };
     let (text, end) = (Data::Text.address(), Data::TextEnd.address());
-    // SAFETY: `find_functions()` was called before; `name` is a C string.
+    // SAFETY: `find_functions()` has bound the functions before; `name` is a C string.
     let found =
         unsafe { ktrace_find_data(symbol.name.as_chars(), text as c_ulong, end as c_ulong) };
     if found == 0 {
@@ -274,9 +274,9 @@ fn find_data() -> Result {
 }
 
 fn find_tracepoints() -> Result {
-    // SAFETY: Walks the kernel's own tracepoints; sleeps, which is allowed here.
+    // SAFETY: Only iterates over the kernel's own tracepoints; sleeping is allowed here.
     let name = unsafe { ktrace_find_task_probes() };
-    // SAFETY: Null, or one of the constant strings in `task.c`.
+    // SAFETY: The pointer is null or points to one of the constant strings in `task.c`.
     let of_tasks = (!name.is_null()).then(|| unsafe { CStr::from_chars(name) });
     let Some(name) = of_tasks
         .or_else(names::find_probe)
@@ -291,7 +291,7 @@ fn find_tracepoints() -> Result {
     Err(ENOENT)
 }
 
-/// A table whose type BTF does not tell.
+/// Checks the kernel's table of trace clocks, whose type is not in BTF.
 fn check_clocks() -> Result {
     if clock::check_table() {
         return Ok(());
@@ -304,8 +304,8 @@ fn check_clocks() -> Result {
 fn check_types() -> Result {
     let (start, stop) = (Data::BtfStart.address(), Data::BtfStop.address());
     let len = stop.checked_sub(start).ok_or(ENOEXEC)?;
-    // SAFETY: The two symbols are the ends of the kernel's `.BTF` section, which is constant and
-    // stays mapped (include/asm-generic/vmlinux.lds.h).
+    // SAFETY: The two symbols are the start and the end of the kernel's `.BTF` section, which is
+    // constant and stays mapped (include/asm-generic/vmlinux.lds.h).
     let raw = unsafe { core::slice::from_raw_parts(start as *const u8, len) };
     let unreadable = |why| {
         pr_err!("cannot read this kernel's BTF: {:?}\n", why);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Probes on tracepoints of tasks' lives, with the prototypes that the kernel calls
- * them by, and what attaches these and others. task.rs says what the calls mean.
+ * Probes on tracepoints in the life of a task, with the prototypes that the kernel
+ * calls them with, and the functions that attach these and other probes. task.rs
+ * documents the calls to Rust.
  *
  * Built without ftrace's call at function entry (see Kbuild).
  */
@@ -84,7 +85,7 @@ void ktrace_reclaim_later(void)
 	queue_work(system_long_wq, &ktrace_reclaim_work);
 }
 
-/* Waits until no probe on a tracepoint runs that runs now. */
+/* Waits until all tracepoint probes that run now have returned. */
 void ktrace_synchronize_probes(void)
 {
 	tracepoint_synchronize_unregister();
@@ -113,11 +114,11 @@ int ktrace_attach_task_probes(void)
 void ktrace_detach_task_probes(void)
 {
 	ktrace_detach_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes));
-	/* Queued by probes, by itself, or by who detaches them now. */
+	/* The work is queued by probes, by itself, and by the callers that detach the probes. */
 	ktrace_cancel_task_work();
 }
 
-/* Sets of probes on tracepoints of the kernel */
+/* Sets of probes on kernel tracepoints */
 
 struct ktrace_search {
 	struct ktrace_probe *probes;
@@ -134,7 +135,7 @@ static void ktrace_match_probe(struct tracepoint *tp, void *data)
 			search->probes[i].tp = tp;
 }
 
-/* The name of a tracepoint that there is not, or null. */
+/* Finds the tracepoints. Returns the name of one that does not exist, or NULL. */
 const char *ktrace_find_probes(struct ktrace_probe *probes, unsigned int nr)
 {
 	struct ktrace_search search = { .probes = probes, .nr = nr };
@@ -154,7 +155,7 @@ void ktrace_detach_probes(const struct ktrace_probe *probes, unsigned int nr)
 	tracepoint_synchronize_unregister();
 }
 
-/* All of them or none. */
+/* Attaches all probes or none. */
 int ktrace_attach_probes(const struct ktrace_probe *probes, unsigned int nr)
 {
 	unsigned int i;
@@ -174,7 +175,7 @@ int ktrace_attach_probes(const struct ktrace_probe *probes, unsigned int nr)
 	return 0;
 }
 
-/* Names of tasks, for any number of users, each of whom has an address of its own. */
+/* Probes on comm changes, for any number of users, each with a different address. */
 static void notrace ktrace_probe_name(void *user, struct task_struct *task,
 				      const char *comm)
 {
@@ -204,7 +205,7 @@ void ktrace_visit_tasks(void *visitor)
 	struct task_struct *process, *thread;
 
 	rcu_read_lock();
-	/* for_each_thread() names a lock that is not exported. */
+	/* for_each_thread() refers to a lock that is not exported. */
 	for_each_process(process)
 		list_for_each_entry_rcu(thread, &process->signal->thread_head,
 					thread_node)

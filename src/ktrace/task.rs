@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tasks, and the moments at which what is wanted of one can change.
+//! Tasks, and hooks on the events after which a task's filter decision may change.
 //!
 //! C headers: `include/trace/events/sched.h`, `include/trace/events/task.h`.
 //!
-//! One type of the module implements [`TaskHooks`] and is named to [`bind_task_hooks!`]; a
+//! One type of the module implements [`TaskHooks`] and is passed to [`bind_task_hooks!`]; a
 //! [`Registration`] of it attaches probes to the kernel's own tracepoints.
 
 use core::{
@@ -28,30 +28,30 @@ use super::{
     symbols::Resolved, //
 };
 
-/// Length of a task's name with its terminating zero (`TASK_COMM_LEN`).
+/// The length of a comm with its terminating zero, in bytes (`TASK_COMM_LEN`).
 pub const COMM_LEN: usize = 16;
 const _: () = assert!(MAX_NAME == COMM_LEN - 1);
 
-/// A task's name: at most 15 bytes, then zeros.
+/// The comm of a task: at most 15 bytes, padded with zeros.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Comm([u8; COMM_LEN]);
 
-/// The bytes of a word up to the first that is zero, from the lowest on, and whether there is one.
+/// Returns the bytes of `word` below the lowest zero byte, and whether there is a zero byte.
 #[inline]
 fn until_zero(word: u64) -> (u64, bool) {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    // The highest bit of each byte that is zero, and perhaps of some above the first of them.
+    // The highest bit of each zero byte, and possibly of bytes above the lowest zero byte.
     let zeros = word.wrapping_sub(ONES) & !word & (ONES << 7);
     match zeros {
         0 => (word, false),
-        // Of the bits below the lowest one, those of whole bytes.
+        // Keep the bytes below the one that has the lowest bit set.
         zeros => (word & (zeros ^ zeros.wrapping_sub(1)) >> 8, true),
     }
 }
 
 impl Comm {
-    /// A name; what is too long is cut off, as the kernel does it.
+    /// Creates a comm from `name`, truncated to 15 bytes as in the kernel.
     pub fn new(name: &[u8]) -> Self {
         let mut comm = [0; COMM_LEN];
         for (to, from) in comm.iter_mut().zip(name.iter().take(COMM_LEN - 1)) {
@@ -63,11 +63,11 @@ impl Comm {
         Self(comm)
     }
 
-    /// The same of 16 bytes, in two words as they lie in memory.
+    /// Creates a comm from the 16 bytes of two words, in memory order.
     #[inline]
     pub fn from_words(words: [u64; 2]) -> Self {
         let [low, high] = words.map(u64::from_le);
-        // The last byte is zero whatever happens.
+        // The last byte always becomes zero.
         let high = high << 8 >> 8;
         let (low, ends) = until_zero(low);
         let high = if ends { 0 } else { until_zero(high).0 };
@@ -75,42 +75,43 @@ impl Comm {
         Self(bits.to_le_bytes())
     }
 
-    /// As [`Comm::from_words`] takes it.
+    /// Returns the comm as two words in memory order, as [`Comm::from_words`] takes them.
     #[inline]
     pub fn to_words(self) -> [u64; 2] {
         let bits = u128::from_le_bytes(self.0);
         [bits as u64, (bits >> 64) as u64].map(u64::to_le)
     }
 
-    /// As [`Comm::new`], of a C string.
+    /// Creates a comm from a C string, truncated to 15 bytes.
     ///
     /// # Safety
     ///
-    /// `name` must be a C string.
+    /// `name` must point to a C string.
     #[doc(hidden)]
     pub unsafe fn from_char_ptr(name: *const c_char) -> Self {
-        // SAFETY: By the precondition; it is used in here only.
+        // SAFETY: The caller guarantees that `name` is a C string; it is only used in this
+        // function.
         Self::new(unsafe { CStr::from_chars(name) }.to_bytes())
     }
 
-    /// The name with the zeros behind it.
+    /// Returns the comm with its padding of zeros.
     pub fn to_array(self) -> [u8; COMM_LEN] {
         self.0
     }
 
-    /// The name for text.
+    /// Returns the comm escaped for text output.
     pub fn escaped(&self) -> Escaped {
         Escaped::new(self.as_bytes())
     }
 
-    /// The bytes of the name.
+    /// Returns the bytes of the comm without padding.
     pub fn as_bytes(&self) -> &[u8] {
         let end = self.0.iter().position(|&b| b == 0).unwrap_or(COMM_LEN);
         self.0.get(..end).unwrap_or(&[])
     }
 }
 
-/// The name of the idle task of `cpu`, as `init_idle()` gives it (kernel/sched/core.c).
+/// Returns the comm of the idle task of `cpu`, as `init_idle()` sets it (kernel/sched/core.c).
 pub fn idle_comm(cpu: u32) -> Comm {
     const PREFIX: &[u8] = b"swapper/";
     let mut name = [0; COMM_LEN];
@@ -135,70 +136,73 @@ pub fn idle_comm(cpu: u32) -> Comm {
     Comm::new(&name)
 }
 
-/// A task that somebody keeps alive for `'a`.
+/// A task that is not freed during `'a`.
 ///
 /// # Invariants
 ///
-/// The pointer is to a `task_struct` that is not freed within `'a`.
+/// The pointer is to a `task_struct` that is not freed during `'a`.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Task<'a>(*mut bindings::task_struct, PhantomData<&'a ()>);
 
 impl Task<'_> {
+    /// Wraps a pointer to a task.
+    ///
     /// # Safety
     ///
-    /// `task` must point to a task that is not freed within the lifetime that the caller chooses.
+    /// `task` must point to a task that is not freed during the lifetime that the caller chooses.
     #[doc(hidden)]
     pub unsafe fn from_raw(task: *mut bindings::task_struct) -> Self {
-        // INVARIANT: By the precondition.
+        // INVARIANT: The caller guarantees that the task is not freed during the lifetime.
         Self(task, PhantomData)
     }
 
-    /// The pointer.
+    /// Returns the pointer to the task.
     pub(super) fn as_ptr(&self) -> *mut bindings::task_struct {
         self.0
     }
 
-    /// The task's global id. An id changes when a thread that is not its group's leader executes a
-    /// program: it takes over the leader's.
+    /// Returns the task's global ID. The ID changes when a thread that is not the leader of its
+    /// group executes a program: it takes over the leader's ID.
     #[inline]
     pub fn pid(&self) -> i32 {
-        // SAFETY: Points to a live task, by the invariant; one aligned machine word, which may
-        // change under us as the doc comment says, so read once.
+        // SAFETY: By the type invariant, the task is alive. This is one aligned machine word, which
+        // may change concurrently, so it is read once.
         unsafe { addr_of!((*self.0).pid).read_volatile() }
     }
 
-    /// The id of its process.
+    /// Returns the ID of the task's process.
     #[inline]
     pub fn tgid(&self) -> i32 {
-        // SAFETY: As in `pid()`.
+        // SAFETY: By the type invariant, the task is alive; this reads one aligned word.
         unsafe { addr_of!((*self.0).tgid).read_volatile() }
     }
 
-    /// The CPU that it runs on, or ran on last, or will.
+    /// Returns the CPU that the task runs on, ran on last, or will run on next.
     #[inline]
     pub fn cpu(&self) -> u32 {
         #[cfg(CONFIG_SMP)]
-        // SAFETY: As in `pid()`.
+        // SAFETY: By the type invariant, the task is alive; this reads one aligned word.
         return unsafe { addr_of!((*self.0).thread_info.cpu).read_volatile() };
         #[cfg(not(CONFIG_SMP))]
         0
     }
 
-    /// Whether it has a CPU. One that is woken has none, but if it had not gone to sleep yet: the kernel waits until it
-    /// has left the one that it slept on (`try_to_wake_up()`).
+    /// Returns whether the task is on a CPU. A task that is being woken is not, unless it had not
+    /// gone to sleep yet: the kernel waits until the task has left the CPU on which it went to
+    /// sleep (`try_to_wake_up()`).
     #[inline]
     pub fn has_cpu(&self) -> bool {
-        // SAFETY: As in `pid()`.
+        // SAFETY: By the type invariant, the task is alive; this reads one aligned word.
         unsafe { addr_of!((*self.0).on_cpu).read_volatile() != 0 }
     }
 
-    /// How often it has left a CPU since it was made, modulo 2^32. In a switch from the task, and in
-    /// the probe on that, this one counts already. Of a task that may be switched to or from
-    /// meanwhile it may be one off.
+    /// Returns the number of times that the task has left a CPU since it was created, modulo 2^32.
+    /// During a switch away from the task, and in the probe on it, the current switch is already
+    /// counted. If the task may be switched to or from concurrently, the value may be off by one.
     #[inline]
     pub fn switches(&self) -> u32 {
-        // SAFETY: As in `pid()`.
+        // SAFETY: By the type invariant, the task is alive; this reads aligned words.
         let (voluntary, involuntary) = unsafe {
             (
                 addr_of!((*self.0).nvcsw).read_volatile(),
@@ -208,105 +212,114 @@ impl Task<'_> {
         voluntary.wrapping_add(involuntary) as u32
     }
 
-    /// Its priority, as the kernel counts it: lower is more urgent, 100 to 139 are the nice values.
+    /// Returns the task's priority in the kernel's representation: lower is more urgent, 100 to 139
+    /// are the nice values.
     #[inline]
     pub fn prio(&self) -> i32 {
-        // SAFETY: As in `pid()`.
+        // SAFETY: By the type invariant, the task is alive; this reads one aligned word.
         unsafe { addr_of!((*self.0).prio).read_volatile() }
     }
 
-    /// Its name now. A rename that goes on at the same time may show half, as everywhere in the
-    /// kernel; the bytes always end.
+    /// Returns the task's present comm. During a concurrent rename, it may be a mixture of the old
+    /// and the new one, as everywhere in the kernel; it always ends within 15 bytes.
     #[inline]
     pub fn comm(&self) -> Comm {
-        // SAFETY: Points to a live task, by the invariant.
+        // SAFETY: By the type invariant, the task is alive.
         let comm = unsafe { addr_of!((*self.0).comm) };
         const OFFSET: usize = core::mem::offset_of!(bindings::task_struct, comm);
         if OFFSET % size_of::<u64>() != 0 {
-            // SAFETY: As above; bytes, which a concurrent `__set_task_comm()` may change.
+            // SAFETY: `comm` points into a live task. A concurrent `__set_task_comm()` may change
+            // the bytes.
             return Comm::new(&unsafe { comm.read_volatile() });
         }
         let words: *const u64 = comm.cast();
-        // SAFETY: As above; aligned, since a task is aligned to more than that.
+        // SAFETY: `comm` points to 16 bytes in a live task, at an aligned offset; a task has a
+        // larger alignment than a `u64`.
         Comm::from_words(unsafe { [words.read_volatile(), words.add(1).read_volatile()] })
     }
 
-    /// Whether it is the task that runs here.
+    /// Returns whether this is the current task.
     pub fn is_current(&self) -> bool {
         kernel::task::Task::current_raw() == self.0
     }
 
-    /// Whether it has ended and been waited for, so that it has no id any more, and stands in no list. It may go on for
-    /// a moment until it gives up its CPU for the last time (`__unhash_process()`, kernel/exit.c).
+    /// Returns whether the task has exited and been reaped, so that it has no ID any more and is on
+    /// no list. It may still run for a moment until its last context switch (`__unhash_process()`,
+    /// kernel/exit.c).
     #[inline]
     pub fn is_released(&self) -> bool {
-        // SAFETY: As in `pid()`.
+        // SAFETY: By the type invariant, the task is alive; this reads one aligned word.
         unsafe { addr_of!((*self.0).thread_pid).read_volatile() }.is_null()
     }
 
-    /// When it was made, in ns since the machine was booted; of a thread that has become the leader of its process,
-    /// when the leader before was (`de_thread()`, fs/exec.c).
+    /// Returns the time at which the task was created, in ns since boot. For a thread that has
+    /// become the leader of its process, it is the creation time of the previous leader
+    /// (`de_thread()`, fs/exec.c).
     #[inline]
     pub fn start_time(&self) -> u64 {
-        // SAFETY: As in `pid()`.
+        // SAFETY: By the type invariant, the task is alive; this reads one aligned word.
         unsafe { addr_of!((*self.0).start_time).read_volatile() }
     }
 
-    /// A number that no other task has while this one is not freed, on machines with no more than
-    /// 8 TiB of memory, or more where a task takes more than 2 KiB.
+    /// Returns a number that no other task has until this task is freed, on machines with at most 8
+    /// TiB of memory, or more if a `task_struct` takes more than 2 KiB.
     #[inline]
     pub fn tag(&self) -> u32 {
-        // Two tasks that both exist lie at least the size of one apart.
+        // The addresses of two existing tasks differ by at least the size of a task.
         (self.0 as usize >> TAG_SHIFT) as u32
     }
 }
 
-/// The bits of an address that need not be looked at to tell one task from another.
+/// The number of low address bits that are not needed to distinguish tasks.
 const TAG_SHIFT: u32 = core::mem::size_of::<bindings::task_struct>().ilog2();
 
 const _: () = assert!(TAG_SHIFT >= 11);
 
-/// What the module wants to know of tasks.
+/// Callbacks for events in the life of tasks.
 ///
-/// All are called with `&self` alive and until [`Registration`] is dropped. None but
-/// [`TaskHooks::settle`] may allocate with anything but `GFP_ATOMIC`, or sleep.
+/// All are called while `&self` is alive, and until [`Registration`] is dropped. Only
+/// [`TaskHooks::settle`] and [`TaskHooks::reclaim`] may sleep, or allocate with other flags than
+/// `GFP_ATOMIC`.
 pub trait TaskHooks: Send + Sync + Sized + 'static {
-    /// The gate's bits for a task that is not an idle task. Scheduler's locks held, interrupts off.
+    /// Returns the bits of the trace mask for a task that is not an idle task. May be called with
+    /// locks of the scheduler held and interrupts off.
     fn mask(&self, pid: i32) -> u32;
 
-    /// The gate's bits for the idle task of `cpu`.
+    /// Returns the bits of the trace mask for the idle task of `cpu`.
     fn idle_mask(&self, cpu: u32) -> u32;
 
-    /// `child` was made by `parent`, is about to be woken for the first time, and may be seen
-    /// already by [`for_each`]. Task context.
+    /// Called when `parent` has created `child`, which is about to be woken for the first time and
+    /// may already be visible to [`for_each`]. Task context.
     fn new_task(&self, parent: Task<'_>, child: Task<'_>);
 
-    /// `task` will be called `comm` next. Task context, of the same or another task.
+    /// Called before the comm of `task` changes to `comm`. Task context, of `task` or of another
+    /// task.
     fn renamed(&self, task: Task<'_>, comm: Comm);
 
-    /// `task`, which is the current one, is about to take over the id of its process if it does not have
-    /// that, and to execute a program; or to be killed. Task context.
+    /// Called before the current task, `task`, executes a program. If it does not have the ID of
+    /// its process, it is about to take it over. The task may also be killed instead. Task context.
     fn prepare_exec(&self, task: Task<'_>);
 
-    /// `task`, which is the current one, has executed a program and may have changed its id, which
-    /// was `old_pid`. Task context.
+    /// Called after the current task, `task`, has executed a program. Its ID was `old_pid` before
+    /// and may have changed. Task context.
     fn executed(&self, task: Task<'_>, old_pid: i32);
 
-    /// `task` will never run again and is about to be freed. RCU callback; softirq on most kernels.
+    /// Called when `task` will never run again and is about to be freed. In an RCU callback, which
+    /// is a softirq on most kernels.
     fn freed(&self, task: Task<'_>);
 
-    /// [`settle_later`] was called. A worker, one at a time; this may sleep.
+    /// Called by a worker after [`settle_later`], once at a time. May sleep.
     fn settle(&self);
 
-    /// [`reclaim_later`] was called. As [`TaskHooks::settle`].
+    /// Called by a worker after [`reclaim_later`], once at a time. May sleep.
     fn reclaim(&self) {}
 }
 
-/// Made by [`bind_task_hooks!`]: where the one registration of a type is found by its probes.
+/// Access for the probes to the only registration of a type; implemented by [`bind_task_hooks!`].
 ///
 /// # Safety
 ///
-/// `state()` must return the same static each time, which nobody but [`Registration`] writes.
+/// `state()` must always return the same static, and only [`Registration`] may write it.
 pub unsafe trait Bound: TaskHooks {
     #[doc(hidden)]
     fn state() -> &'static AtomicPtr<Self>;
@@ -330,7 +343,7 @@ extern "C" {
     fn ktrace_reclaim_later();
 }
 
-/// Probes on the kernel's tracepoints, attached as long as this lives.
+/// Probes on the kernel's tracepoints, which are attached while this value exists.
 ///
 /// # Invariants
 ///
@@ -339,19 +352,19 @@ pub struct Registration<T: Bound> {
     hooks: *mut T,
 }
 
-// SAFETY: Owns a `T` that is `Send`.
+// SAFETY: This owns a `T`, which is `Send`.
 unsafe impl<T: Bound> Send for Registration<T> {}
 
 impl<T: Bound> Registration<T> {
-    /// Attaches the probes. May sleep. From here on the hooks are called, and the gate follows
-    /// [`TaskHooks::mask`].
+    /// Attaches the probes. May sleep. From then on, the hooks are called, and [`TaskHooks::mask`]
+    /// determines the trace mask.
     ///
     /// # Errors
     ///
-    /// `EBUSY` if there is a registration already; otherwise those of
+    /// `EBUSY` if there is a registration already; otherwise the errors of
     /// `tracepoint_probe_register()`.
     pub fn new(_: Resolved, hooks: Pin<KBox<T>>) -> Result<Self> {
-        // SAFETY: What is pinned is not moved any more: it is only reached through the pointer
+        // SAFETY: The pinned value is not moved any more: it is only accessed through this pointer
         // until it is dropped in place.
         let hooks = KBox::into_raw(unsafe { Pin::into_inner_unchecked(hooks) });
         let state = T::state();
@@ -359,14 +372,14 @@ impl<T: Bound> Registration<T> {
             .cmpxchg(core::ptr::null_mut(), hooks, kernel::sync::atomic::Full)
             .is_err()
         {
-            // SAFETY: From `into_raw()` just above, and published nowhere.
+            // SAFETY: From `into_raw()` above, and not published.
             drop(unsafe { KBox::from_raw(hooks) });
             return Err(EBUSY);
         }
         // INVARIANT: `cmpxchg` stored it.
         let this = Self { hooks };
-        // SAFETY: The tracepoints were found, as `Resolved` shows; sleeps, as this function may. If
-        // it fails nothing is attached, and detaching nothing is harmless.
+        // SAFETY: `Resolved` shows that the tracepoints were found. Sleeping is allowed here. If
+        // this fails, no probe is attached.
         let attached = to_result(unsafe { ktrace_attach_task_probes() });
         if let Err(error) = attached {
             this.retire();
@@ -375,23 +388,27 @@ impl<T: Bound> Registration<T> {
         Ok(this)
     }
 
-    /// Takes the hooks back and waits until nobody uses them.
+    /// Clears the pointer to the hooks, waits until no CPU uses them, and frees them.
     fn retire(self) {
         let this = core::mem::ManuallyDrop::new(self);
         // SAFETY: The probes are not attached, and `this` is not used any more.
         unsafe { Self::free(this.hooks) }
     }
 
+    /// Clears the pointer to the hooks, waits until no CPU uses them, and frees them.
+    ///
     /// # Safety
     ///
-    /// The probes must have been detached, and `hooks` be that of a registration which is going.
+    /// The probes must be detached, and `hooks` must be the pointer of a registration that is not
+    /// used any more.
     unsafe fn free(hooks: *mut T) {
         T::state().store(core::ptr::null_mut(), Release);
-        // A refresh of the gate may still run on another CPU, with interrupts off.
-        // SAFETY: May sleep: registrations are made and dropped where that is allowed.
+        // A refresh of the trace mask may still run on another CPU, with interrupts off.
+        // SAFETY: Registrations are created and dropped where sleeping is allowed.
         unsafe { bindings::synchronize_rcu() };
-        // SAFETY: From `into_raw()` by the invariant. Probes are detached, by the precondition, and
-        // whoever read the pointer for a refresh before it was cleared has finished.
+        // SAFETY: From `into_raw()` by the type invariant. The caller guarantees that the probes
+        // are detached, and CPUs that read the pointer for a refresh before it was cleared have
+        // finished.
         drop(unsafe { KBox::from_raw(hooks) });
     }
 }
@@ -400,81 +417,86 @@ impl<T: Bound> core::ops::Deref for Registration<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: Alive until drop, by the invariant, and only ever shared.
+        // SAFETY: By the type invariant, the hooks are alive until drop; they are only shared.
         unsafe { &*self.hooks }
     }
 }
 
 impl<T: Bound> Drop for Registration<T> {
     fn drop(&mut self) {
-        // SAFETY: Attached by `new()`. Waits until no probe runs any more, nor the worker.
+        // SAFETY: `new()` attached the probes. This waits until no probe and no worker runs.
         unsafe { ktrace_detach_task_probes() };
-        // SAFETY: Just detached; this is the end of the registration.
+        // SAFETY: The probes are detached, and this is the end of the registration.
         unsafe { Self::free(self.hooks) }
     }
 }
 
-/// Calls `visit` with every thread of every process, but for the idle tasks, inside one RCU
-/// read-side section: `visit` may not sleep. Tasks that are made or go away meanwhile may be left
-/// out.
+/// Calls `visit` with every thread of every process except the idle tasks, in one RCU read-side
+/// section: `visit` must not sleep. Tasks that are created or exit concurrently may be missed.
 pub fn for_each(mut visit: impl FnMut(Task<'_>)) {
     let mut visitor: &mut dyn FnMut(Task<'_>) = &mut visit;
-    // SAFETY: `ktrace_visit_task()` below takes the pointer for what it is, and it lives until the
-    // call returns.
+    // SAFETY: `ktrace_visit_task()` casts the pointer back to its type, and `visitor` is alive
+    // until the call returns.
     unsafe { ktrace_visit_tasks(core::ptr::from_mut(&mut visitor).cast()) }
 }
 
+/// Calls the closure that was passed to [`for_each`].
+///
 /// # Safety
 ///
-/// For `task.c`: `visitor` as [`for_each`] passed it, and a task that lives until this returns.
+/// Only for `task.c`: `visitor` must be the pointer that [`for_each`] passed, and `task` must be
+/// alive until this returns.
 #[no_mangle]
 unsafe extern "C" fn ktrace_visit_task(visitor: *mut c_void, task: *mut bindings::task_struct) {
-    // SAFETY: By the precondition, and nobody else uses it while `for_each()` waits.
+    // SAFETY: The caller guarantees that `visitor` is from `for_each()`, which does not use it
+    // during this call.
     let visit = unsafe { &mut *visitor.cast::<&mut dyn FnMut(Task<'_>)>() };
-    // SAFETY: By the precondition.
+    // SAFETY: The caller guarantees that `task` is alive until this returns.
     visit(unsafe { Task::from_raw(task) });
 }
 
-/// Calls `with` with the task that runs here. Any context.
+/// Calls `with` with the current task. Any context.
 #[inline]
 pub fn with_current<R>(with: impl FnOnce(Task<'_>) -> R) -> R {
-    // SAFETY: The current task lives as long as it is that, which is until `with` returns.
+    // SAFETY: The current task stays alive until `with` returns.
     with(unsafe { Task::from_raw(kernel::task::Task::current_raw()) })
 }
 
-/// Waits until every task that was inside the kernel's code, and may have been preempted there, has
-/// given up its CPU by itself or gone back to user space. May sleep, for tens of milliseconds.
+/// Waits until every task that was executing kernel code, and may have been preempted there, has
+/// given up its CPU voluntarily or returned to user space. May sleep, for tens of milliseconds.
 pub fn synchronize_tasks() {
-    // SAFETY: In task context, no preconditions.
+    // SAFETY: No preconditions in task context, where sleeping is allowed.
     unsafe { bindings::synchronize_rcu_tasks() }
 }
 
-/// Has a worker call [`TaskHooks::settle`] soon: once or more for any number of calls of this. Any context but
-/// NMI, while there is a [`Registration`] and until it is dropped.
+/// Makes a worker call [`TaskHooks::settle`] soon, at least once for any number of calls of this
+/// function. Any context except NMI, while there is a [`Registration`].
 pub fn settle_later() {
-    // SAFETY: Queues work; whoever drops the registration cancels it.
+    // SAFETY: Queues work, which is cancelled when the registration is dropped.
     unsafe { ktrace_settle_later() }
 }
 
-/// Makes a worker call [`TaskHooks::reclaim`], under the same conditions as [`settle_later`].
+/// Makes a worker call [`TaskHooks::reclaim`] soon, under the same conditions as [`settle_later`].
 pub fn reclaim_later() {
     // SAFETY: Queues work, which is cancelled when the registration is dropped.
     unsafe { ktrace_reclaim_later() }
 }
 
-/// The gate's bits for a task, wherever it runs or not: for whoever asks about another task than
-/// the current one. For callers that are probes, have preemption off, or are within [`for_each`].
+/// Returns the bits of the trace mask for `task`, whether it runs or not. Callers must be probes,
+/// have preemption off, or be called by [`for_each`].
 #[inline]
 pub fn mask_of<T: Bound>(task: Task<'_>) -> u32 {
     mask_of_next::<T>(task.pid(), || task.cpu())
 }
 
-/// A CPU goes from `prev` to `next`: writes its gate, and tells who follows either.
+/// Handles a context switch from `prev` to `next`: writes the trace mask of this CPU, and calls
+/// [`sched::SchedHooks::switch`] if one of the tasks is followed.
 ///
 /// # Safety
 ///
-/// For the probe on the switch: both tasks live until this returns, interrupts are off, and `gate` is this
-/// CPU's: two words, what is wanted and what of it is sure.
+/// Only for the probe on `sched_switch`: both tasks must be alive until this returns, and
+/// interrupts must be off. `gate` must be the trace mask of this CPU: two words, the mask and its
+/// bits that are valid for both tasks.
 #[doc(hidden)]
 #[inline]
 pub unsafe fn switched<T: Bound>(
@@ -484,10 +506,11 @@ pub unsafe fn switched<T: Bound>(
     next: *mut bindings::task_struct,
     prev_state: c_uint,
 ) {
-    // SAFETY: Alive, by the precondition.
+    // SAFETY: The caller guarantees that `next` is alive.
     let next_bits = mask_of::<T>(unsafe { Task::from_raw(next) });
-    // SAFETY: This CPU's, by the precondition; single words, that an NMI may look at. `prev` has the CPU
-    // still: what was sure is so for it between the two.
+    // SAFETY: The caller guarantees that `gate` points to this CPU's two words; each is written as
+    // a whole, because an NMI may read them. Between the two writes, `prev` still runs, and the old
+    // second word is valid for it.
     let prev_bits = unsafe {
         let prev_bits = gate.read_volatile();
         gate.write_volatile(next_bits);
@@ -495,7 +518,7 @@ pub unsafe fn switched<T: Bound>(
         prev_bits
     };
     if sched::follows(prev_bits | next_bits) {
-        // SAFETY: Both are alive, and interrupts off, by the precondition.
+        // SAFETY: The caller guarantees that both tasks are alive and interrupts are off.
         unsafe { ktrace_on_switch(preempt, prev, next, prev_state, prev_bits, next_bits) }
     }
 }
@@ -505,8 +528,8 @@ pub unsafe fn switched<T: Bound>(
 pub fn mask_of_next<T: Bound>(pid: i32, cpu: impl FnOnce() -> u32) -> u32 {
     let always = gate::always();
     let hooks = T::state().read_once();
-    // SAFETY: Null, or alive: callers are probes, or have preemption off, and `free()` waits for
-    // both after it has cleared the pointer.
+    // SAFETY: Null or alive: callers are probes or have preemption off, and `free()` waits for both
+    // after it has cleared the pointer.
     match unsafe { hooks.as_ref() } {
         None => always,
         Some(hooks) if pid == 0 => always | hooks.idle_mask(cpu()),
@@ -516,13 +539,14 @@ pub fn mask_of_next<T: Bound>(pid: i32, cpu: impl FnOnce() -> u32) -> u32 {
 
 #[doc(hidden)]
 pub fn with_hooks<T: Bound>(call: impl FnOnce(&T)) {
-    // SAFETY: As in `mask_of_next()`: callers are probes; or the worker, which is waited for with those.
+    // SAFETY: Null or alive: callers are probes or the worker, and both have finished before
+    // `free()` drops the hooks.
     if let Some(hooks) = unsafe { T::state().read_once().as_ref() } {
         call(hooks);
     }
 }
 
-/// Names the one type whose [`TaskHooks`] the probes call.
+/// Sets the type whose [`TaskHooks`] the probes call. A module uses this once.
 #[macro_export]
 macro_rules! bind_task_hooks {
     ($hooks:ty) => {
@@ -534,7 +558,7 @@ macro_rules! bind_task_hooks {
             static STATE: $crate::ktrace::atomic::AtomicPtr<$hooks> =
                 $crate::ktrace::atomic::AtomicPtr::null();
 
-            // SAFETY: One static, which is not visible outside this block.
+            // SAFETY: `state()` returns one static, which is only visible in this block.
             unsafe impl task::Bound for $hooks {
                 fn state() -> &'static $crate::ktrace::atomic::AtomicPtr<Self> {
                     &STATE
@@ -543,16 +567,16 @@ macro_rules! bind_task_hooks {
 
             /// # Safety
             ///
-            /// For `task.c`: pointers to tasks that live until this returns.
+            /// Only for C: `task` must be alive until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_mask_of(task: *mut task_struct) -> u32 {
-                // SAFETY: Alive, by the precondition.
+                // SAFETY: The caller guarantees that the task is alive.
                 task::mask_of::<$hooks>(unsafe { Task::from_raw(task) })
             }
 
             /// # Safety
             ///
-            /// For the probe on the switch in `task.c`, as [`task::switched`] says.
+            /// Only for the probe on `sched_switch` in `task.c`; see [`task::switched`].
             #[no_mangle]
             unsafe extern "C" fn ktrace_switched(
                 gate: *mut u32,
@@ -561,7 +585,7 @@ macro_rules! bind_task_hooks {
                 next: *mut task_struct,
                 prev_state: ::kernel::ffi::c_uint,
             ) {
-                // SAFETY: By the precondition.
+                // SAFETY: The caller guarantees what `task::switched()` requires.
                 unsafe { task::switched::<$hooks>(gate, preempt, prev, next, prev_state) }
             }
 
@@ -572,58 +596,59 @@ macro_rules! bind_task_hooks {
 
             /// # Safety
             ///
-            /// For `task.c`: pointers to tasks that live until this returns.
+            /// Only for `task.c`: both tasks must be alive until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_new_task(
                 parent: *mut task_struct,
                 child: *mut task_struct,
             ) {
-                // SAFETY: Alive, by the precondition.
+                // SAFETY: The caller guarantees that both tasks are alive.
                 let (parent, child) = unsafe { (Task::from_raw(parent), Task::from_raw(child)) };
                 task::with_hooks::<$hooks>(|hooks| task::TaskHooks::new_task(hooks, parent, child));
             }
 
             /// # Safety
             ///
-            /// For `task.c`: a task that lives until this returns, and a string that ends.
+            /// Only for `task.c`: `task` must be alive until this returns, and `comm` must be a C
+            /// string.
             #[no_mangle]
             unsafe extern "C" fn ktrace_rename_task(
                 task: *mut task_struct,
                 comm: *const ::kernel::ffi::c_char,
             ) {
-                // SAFETY: Alive, by the precondition.
+                // SAFETY: The caller guarantees that the task is alive.
                 let task = unsafe { Task::from_raw(task) };
-                // SAFETY: Ends, by the precondition.
+                // SAFETY: The caller guarantees that `comm` is a C string.
                 let comm = unsafe { task::Comm::from_char_ptr(comm) };
                 task::with_hooks::<$hooks>(|hooks| task::TaskHooks::renamed(hooks, task, comm));
             }
 
             /// # Safety
             ///
-            /// For `task.c`: pointers to tasks that live until this returns.
+            /// Only for `task.c`: `task` must be alive until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_prepare_exec_task(task: *mut task_struct) {
-                // SAFETY: Alive, by the precondition.
+                // SAFETY: The caller guarantees that the task is alive.
                 let task = unsafe { Task::from_raw(task) };
                 task::with_hooks::<$hooks>(|hooks| task::TaskHooks::prepare_exec(hooks, task));
             }
 
             /// # Safety
             ///
-            /// For `task.c`: pointers to tasks that live until this returns.
+            /// Only for `task.c`: `task` must be alive until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_exec_task(task: *mut task_struct, old_pid: i32) {
-                // SAFETY: Alive, by the precondition.
+                // SAFETY: The caller guarantees that the task is alive.
                 let task = unsafe { Task::from_raw(task) };
                 task::with_hooks::<$hooks>(|hooks| task::TaskHooks::executed(hooks, task, old_pid));
             }
 
             /// # Safety
             ///
-            /// For `task.c`: pointers to tasks that live until this returns.
+            /// Only for `task.c`: `task` must be alive until this returns.
             #[no_mangle]
             unsafe extern "C" fn ktrace_free_task(task: *mut task_struct) {
-                // SAFETY: Alive, by the precondition.
+                // SAFETY: The caller guarantees that the task is alive.
                 let task = unsafe { Task::from_raw(task) };
                 task::with_hooks::<$hooks>(|hooks| task::TaskHooks::freed(hooks, task));
             }

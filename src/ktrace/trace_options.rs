@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The options of a trace array, as its flags have them (`TRACE_ITER_*`).
+//! The options of a trace array, as bits of its flags (`TRACE_ITER_*`).
 //!
-//! C header: `kernel/trace/trace.h`. Older kernels have an enum of the flags, newer ones of the numbers of their
-//! bits: BTF tells one or the other, whichever the kernel itself makes use of.
+//! C header: `kernel/trace/trace.h`. Older kernels define an enum of the flags, newer ones an enum
+//! of their bit numbers. BTF contains only the one that the kernel itself uses.
 
 use super::abi;
 
-/// The options that are in force in a trace array.
+/// Returns the flags of the options that are enabled in a trace array.
 ///
 /// # Safety
 ///
 /// `tr` must be alive.
 pub(super) unsafe fn flags(tr: *const abi::trace_array) -> u64 {
-    // SAFETY: By the precondition; one word, which whoever sets an option changes as a whole. It is of 32 bits in older
-    // kernels.
+    // SAFETY: The caller guarantees that `tr` is alive. Options are changed by writing this one
+    // word as a whole. It has 32 bits in older kernels.
     #[allow(clippy::useless_conversion)]
     unsafe {
         u64::from((*tr).trace_flags)
@@ -45,7 +45,7 @@ options! {
     LATENCY_FMT = trace_iterator_bits_TRACE_ITER_LATENCY_FMT_BIT or trace_iterator_flags_TRACE_ITER_LATENCY_FMT;
 }
 
-/// `TRACE_ITER_BITMASK_LIST`; no flag in older kernels, which show masks in one way.
+/// `TRACE_ITER_BITMASK_LIST`; 0 in older kernels, which have only one format for bitmasks.
 #[cfg(has_trace_iterator_bits)]
 pub(super) const BITMASK_LIST: u64 = 1 << abi::trace_iterator_bits_TRACE_ITER_BITMASK_LIST_BIT;
 #[cfg(not(has_trace_iterator_bits))]

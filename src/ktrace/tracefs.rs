@@ -6,16 +6,18 @@
 //!
 //! # Lifetimes
 //!
-//! An open file holds the module (`owner`), so the module cannot go while one is open. A file that
-//! is being opened while the module goes is the hard case, since tracefs itself has no protection
-//! from it: [`FileOps::drop`] says how it is dealt with.
+//! An open file holds a reference to the module (`owner`), so the module cannot be unloaded while a
+//! file is open. tracefs does not protect a file that is being opened while the module is unloaded;
+//! [`FileOps::drop`] describes how this case is handled.
 //!
 //! # Locking
 //!
-//! An open file has a lock of its own. Whoever executes a program while he has a file open that is closed by that calls
-//! `flush()` with `exec_update_lock` held (`do_close_on_exec()`), which files of /proc take with the lock of their `seq_file`
-//! held (`proc_pid_wchan()`): those locks of all files are one to lockdep, and so must not be taken there. The order is: lock
-//! of a `seq_file`, `exec_update_lock`, that of an open file, and whatever what it does takes.
+//! Each open file has its own lock. When a task that executes a program has a close-on-exec file
+//! open, `flush()` is called with `exec_update_lock` held (`do_close_on_exec()`). Some files in
+//! /proc take that lock with the lock of their `seq_file` held (`proc_pid_wchan()`), and lockdep
+//! treats the `seq_file` locks of all files as one. So `flush()` must not take the lock of a
+//! `seq_file`. The order of locks is: lock of a `seq_file`, `exec_update_lock`, lock of an open
+//! file, locks that its functions take.
 
 use core::{
     ffi::CStr,
@@ -51,9 +53,9 @@ use super::{
     trace_array::TraceArray, //
 };
 
-/// Mode of a file that can be written to, before tracefs's mount options (`TRACE_MODE_WRITE`).
+/// The mode of a writable file, before tracefs applies its mount options (`TRACE_MODE_WRITE`).
 pub const MODE_WRITE: u16 = 0o640;
-/// Mode of a file that can only be read (`TRACE_MODE_READ`).
+/// The mode of a read-only file (`TRACE_MODE_READ`).
 pub const MODE_READ: u16 = 0o440;
 
 // Some structs behind these pointers have no members in some configurations.
@@ -78,38 +80,39 @@ extern "C" {
     fn ktrace_inode_private(inode: *mut bindings::inode) -> *mut c_void;
 }
 
-/// A file or folder, with a reference of its own: the memory stays, whatever happens to the file.
+/// A file or directory in tracefs. Its memory stays valid even if the file is removed.
 ///
 /// # Invariants
 ///
-/// Owns a reference to the dentry, which is of tracefs and has an inode.
+/// This owns a reference to the dentry, which belongs to tracefs and has an inode.
 pub(super) struct Dentry(NonNull<bindings::dentry>);
 
-// SAFETY: A reference count belongs to no thread.
+// SAFETY: A reference count is not bound to a thread.
 unsafe impl Send for Dentry {}
-// SAFETY: All that is done to it is done by functions that lock what they need.
+// SAFETY: All functions that are called on the dentry take the locks that they need.
 unsafe impl Sync for Dentry {}
 
 impl Dentry {
     /// # Safety
     ///
-    /// `dentry` must be null or what tracefs returned just now.
+    /// `dentry` must be the return value of a tracefs function that was called just before.
     unsafe fn new(dentry: *mut bindings::dentry) -> Result<Self> {
-        // tracefs reports every failure as null, or, for folders, as an error pointer.
+        // tracefs reports an error as null or, for directories, as an error pointer.
         let dentry = kernel::error::from_err_ptr(dentry)?;
         let dentry = NonNull::new(dentry).ok_or(ENOMEM)?;
-        // SAFETY: A live dentry, by the precondition.
+        // SAFETY: `dentry` is not an error, so the caller guarantees that it is a live dentry.
         unsafe { ktrace_get_dentry(dentry.as_ptr()) };
-        // INVARIANT: Just taken.
+        // INVARIANT: The reference was taken above.
         Ok(Self(dentry))
     }
 
-    /// Creates a file below `parent`.
+    /// Creates a file in the directory `parent`.
     ///
     /// # Safety
     ///
-    /// `parent` must be a folder of tracefs that stays, or null for its root, and `fops` be valid
-    /// until [`Dentry::disarm`] was called and [`synchronize_tasks`] after that.
+    /// `parent` must be a tracefs directory that is not removed during the call, or null for the
+    /// root. `fops` must be valid until [`Dentry::disarm`] and, after it, [`synchronize_tasks`]
+    /// have returned.
     pub(super) unsafe fn file(
         name: &CStr,
         mode: u16,
@@ -117,7 +120,7 @@ impl Dentry {
         data: *mut c_void,
         fops: *const bindings::file_operations,
     ) -> Result<Self> {
-        // SAFETY: By the preconditions.
+        // SAFETY: The caller guarantees that `parent` and `fops` are valid; `name` is a C string.
         unsafe {
             Self::new(ktrace_call_tracefs_create_file(
                 name.as_chars(),
@@ -133,25 +136,28 @@ impl Dentry {
         self.0.as_ptr()
     }
 
-    /// Leaves the file nothing to do when it is opened from now on.
+    /// Replaces the file's operations by inert ones, so that a later `open()` does not use this
+    /// module.
     pub(super) fn disarm(&self) {
-        // SAFETY: A live dentry with an inode, by the invariant; the operations are the kernel's
-        // own and constant.
+        // SAFETY: By the type invariant, this is a live dentry with an inode. The inert operations
+        // are the kernel's own and constant.
         unsafe { ktrace_set_operations(self.as_ptr(), Data::InertFops.as_ptr()) }
     }
 
-    /// Whether it was taken away. `trace_types_lock` must be held, or it may be now.
+    /// Returns whether the file was removed. Without `trace_types_lock`, it may be removed at any
+    /// time.
     pub(super) fn is_gone(&self) -> bool {
-        // SAFETY: A live dentry, by the invariant.
+        // SAFETY: By the type invariant, this is a live dentry.
         unsafe { ktrace_dentry_is_gone(self.as_ptr()) }
     }
 
-    /// Takes the file or folder away, with all that is in it, unless that has happened already.
-    /// `trace_types_lock` must be held, as it is when an instance removes its files.
+    /// Removes the file, or the directory with its content, unless it has been removed already. The
+    /// caller must hold `trace_types_lock`, as the kernel does when it removes the files of an
+    /// instance.
     pub(super) fn remove(&self) {
         if !self.is_gone() {
-            // SAFETY: A live dentry, by the invariant, which is still there: nobody else removes it
-            // without the lock.
+            // SAFETY: By the type invariant, this is a live dentry, and it has not been removed:
+            // other code removes it only with the lock held.
             unsafe { ktrace_call_tracefs_remove(self.as_ptr()) };
         }
     }
@@ -159,14 +165,14 @@ impl Dentry {
 
 impl Drop for Dentry {
     fn drop(&mut self) {
-        // SAFETY: Gives back the reference that this owns.
+        // SAFETY: Releases the reference that this owns.
         unsafe { bindings::dput(self.as_ptr()) }
     }
 }
 
-/// Puts bytes into what a file shows, as they are: names of tasks need not be text.
+/// Writes bytes to the output of a file without changes; task names may not be valid UTF-8.
 pub fn write_bytes(out: &SeqFile, bytes: &[u8]) {
-    // SAFETY: A `SeqFile` is laid out as the `struct seq_file` that it wraps, and is alive; the
+    // SAFETY: `SeqFile` has the layout of the `struct seq_file` that it wraps, and is alive; the
     // bytes are copied.
     unsafe {
         bindings::seq_write(
@@ -177,9 +183,10 @@ pub fn write_bytes(out: &SeqFile, bytes: &[u8]) {
     };
 }
 
-/// Prints the name of the function at an address.
+/// Writes the name of the function at address `ip` to the output of a file.
 pub fn write_symbol(out: &SeqFile, ip: usize) {
-    // SAFETY: As above; `%ps` takes any address.
+    // SAFETY: `SeqFile` has the layout of the `struct seq_file` that it wraps, and is alive; `%ps`
+    // takes any address.
     unsafe {
         bindings::seq_printf(
             core::ptr::from_ref(out).cast_mut().cast(),
@@ -189,60 +196,64 @@ pub fn write_symbol(out: &SeqFile, ip: usize) {
     };
 }
 
-/// How a file was opened.
+/// The mode in which a file was opened.
 #[derive(Clone, Copy)]
 pub struct OpenMode {
-    /// For writing (as well).
+    /// The file was opened for writing, or for reading and writing.
     pub write: bool,
-    /// What it held is to be replaced: `O_TRUNC`, the shell's `>`.
+    /// The previous content must be replaced: `O_TRUNC`, the shell's `>`.
     pub truncate: bool,
 }
 
-/// A control file, opened.
+/// An open control file.
 pub trait ControlFile: Send + Sized + Unpin + 'static {
-    /// Opens the file that was made with `handle`; not before [`live::set`]. Task context.
+    /// Opens the file that was created with `handle`. Called only after [`live::set`], in task
+    /// context.
     fn open(handle: usize, mode: OpenMode) -> Result<Self>;
 
-    /// Prints what the file says. May be called again for the same read, with more room.
+    /// Prints the content of the file. May be called again for the same read, with a larger buffer.
     fn show(&self, out: &SeqFile) -> Result;
 
-    /// The longest write that is taken, in bytes; a longer one is refused before it is looked at.
+    /// The maximum length of a write, in bytes. A longer write is rejected without being copied.
     const MAX_WRITE: usize;
 
-    /// Takes what was written in one call.
+    /// Handles the data of one `write()` call.
     fn write(&mut self, data: &[u8]) -> Result;
 
-    /// A write was longer than [`ControlFile::MAX_WRITE`]. The error for it.
+    /// Handles a write that is longer than [`ControlFile::MAX_WRITE`], and returns the error for
+    /// it.
     fn too_long(&mut self) -> Error;
 
-    /// What was written could not be copied: the address was bad, or there was no memory.
+    /// Handles a write whose data could not be copied: the address was invalid, or memory was
+    /// short.
     fn not_copied(&mut self);
 
-    /// A descriptor of this open file is being closed; there may be others.
+    /// Handles the `close()` of a descriptor of this open file; there may be other descriptors.
     fn flush(&mut self) -> Result;
 
-    /// The file is not open any more. [`ControlFile::flush`] was called before, unless it was opened for nobody, as
-    /// the kernel found that it must not be, or for a user who had no descriptor of it (io_uring).
+    /// Handles the release of the open file. [`ControlFile::flush`] was called before, unless the
+    /// file never had a descriptor: because the kernel rejected the `open()` after this module had
+    /// accepted it, or because the file was opened by io_uring without a descriptor.
     fn closed(&mut self);
 }
 
-/// Operations for files of type `T`.
+/// The operations of control files of type `T`.
 ///
 /// # Invariants
 ///
-/// `ops` is as `new()` made it and outlives every file that was made with it.
+/// `ops` does not change after `new()` and outlives every file that was created with it.
 pub struct FileOps<T: ControlFile> {
     ops: KBox<bindings::file_operations>,
     _type: PhantomData<fn() -> T>,
 }
 
-// SAFETY: A table of constants, which is only read.
+// SAFETY: The table is constant and only read.
 unsafe impl<T: ControlFile> Send for FileOps<T> {}
-// SAFETY: As above.
+// SAFETY: The table is constant and only read.
 unsafe impl<T: ControlFile> Sync for FileOps<T> {}
 
 impl<T: ControlFile> FileOps<T> {
-    /// Makes the table. May sleep.
+    /// Creates the table of operations. May sleep. Fails with `ENOMEM` if memory is short.
     pub fn new(_: Resolved) -> Result<Self> {
         let ops = bindings::file_operations {
             owner: this_module(),
@@ -262,52 +273,54 @@ impl<T: ControlFile> FileOps<T> {
 }
 
 impl<T: ControlFile> Drop for FileOps<T> {
-    /// All folders with these files must have been dropped, which took the operations from their
-    /// inodes. Somebody may have read an inode's operations just before and look at `owner` now:
-    /// that is done without sleeping, so it is over when every task has slept once.
+    /// Waits until no task uses the operations. All directories with these files must have been
+    /// dropped before, which replaced the operations in their inodes. A task may have read the
+    /// operations of an inode just before that and access `owner` now. It does so without sleeping,
+    /// so it has finished when every task has slept once.
     fn drop(&mut self) {
         synchronize_tasks();
     }
 }
 
-/// A file to be made.
+/// The specification of a control file.
 pub struct FileSpec {
-    /// Its name.
+    /// The name of the file.
     pub name: &'static CStr,
-    /// [`MODE_WRITE`] or [`MODE_READ`].
+    /// The file mode, [`MODE_WRITE`] or [`MODE_READ`].
     pub mode: u16,
-    /// What [`ControlFile::open`] is given.
+    /// The argument of [`ControlFile::open`].
     pub handle: usize,
 }
 
-/// A folder of control files.
+/// A directory of control files.
 ///
-/// Dropped under `trace_types_lock` (an instance may be removed at any other time); what is left of
-/// it is taken away.
+/// Must be dropped with `trace_types_lock` held, because an instance may be removed at any other
+/// time. Dropping it removes what is left of the directory.
 pub struct Dir {
     dir: Dentry,
     files: KVec<Dentry>,
 }
 
 impl Dir {
-    /// Makes the folder `name` in that of `tr`, with `files` in it. May sleep;
-    /// `trace_types_lock` must be held.
+    /// Creates the directory `name` in that of `tr`, with `files` in it. May sleep; the caller must
+    /// hold `trace_types_lock`.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, whatever was wrong, as tracefs tells no more (there is such a folder; lockdown; `tr` itself has
-    /// none); nothing is left behind.
+    /// `ENOMEM` for all errors, because tracefs does not distinguish them: out of memory, the
+    /// directory exists, lockdown, or `tr` has no directory. After an error, no file or directory
+    /// is left.
     pub fn new<T: ControlFile>(
         tr: &TraceArray,
         name: &CStr,
         files: impl Iterator<Item = FileSpec>,
         ops: &FileOps<T>,
     ) -> Result<Self> {
-        // The root would be taken for the folder of an instance that has none.
+        // A null parent would create the directory in the root of tracefs.
         if tr.dir().is_null() && !tr.is_top() {
             return Err(ENOMEM);
         }
-        // SAFETY: The folder of a trace array that is alive, or null for the root.
+        // SAFETY: `tr.dir()` is the directory of a live trace array, or null for the root.
         let dir =
             unsafe { Dentry::new(ktrace_call_tracefs_create_dir(name.as_chars(), tr.dir()))? };
         let mut this = Self {
@@ -315,10 +328,10 @@ impl Dir {
             files: KVec::new(),
         };
         for spec in files {
-            // So that no file is made that is not among `files`, which are disarmed.
+            // Reserved first, so that each file that is created is in `files` and will be disarmed.
             this.files.reserve(1, GFP_KERNEL)?;
-            // SAFETY: The folder was made just now; `ops` outlives the file, by its invariant: its
-            // drop waits after this folder's has disarmed the file.
+            // SAFETY: The directory was created above. By its invariant, `ops` outlives the file:
+            // its drop waits after the drop of this directory has disarmed the file.
             let file = unsafe {
                 Dentry::file(
                     spec.name,
@@ -333,11 +346,11 @@ impl Dir {
         Ok(this)
     }
 
-    /// Whether this folder is (still) in that of `tr`, and not in that of a trace array which had
-    /// the same address before.
+    /// Returns whether this directory is (still) in that of `tr`, and not in that of a removed
+    /// trace array that had the same address.
     pub fn is_of(&self, tr: &TraceArray) -> bool {
-        // SAFETY: A live dentry, by the invariant of `Dentry`; it keeps its parent's memory, so no
-        // other folder can have that address.
+        // SAFETY: By the invariant of `Dentry`, this is a live dentry. It holds a reference to its
+        // parent, so no other directory can have the parent's address.
         let parent = unsafe { ktrace_dentry_parent(self.dir.as_ptr()) };
         tr.is_top() || parent == tr.dir()
     }
@@ -350,16 +363,17 @@ impl Drop for Dir {
     }
 }
 
-/// What an open file's `seq_file` refers to.
+/// The private data of an open file's `seq_file`.
 type Opened<T> = Pin<KBox<Mutex<T>>>;
 
-/// The opened file that `file` stands for.
+/// Returns the control file of an open `struct file`.
 ///
 /// # Safety
 ///
-/// `file` must have been opened by `open::<T>()`, and not be released while this is used.
+/// `file` must have been opened by `open::<T>()` and must not be released during `'a`.
 unsafe fn opened<'a, T: ControlFile>(file: *mut bindings::file) -> &'a Mutex<T> {
-    // SAFETY: `single_open()` put a `seq_file` there, and `open()` what it opened into that.
+    // SAFETY: `single_open()` stored a `seq_file` in `private_data`, and `open()` passed it the
+    // pointer of an `Opened<T>`, which is valid until the file is released.
     unsafe {
         let seq: *mut bindings::seq_file = (*file).private_data.cast();
         Opened::<T>::borrow((*seq).private).get_ref()
@@ -368,17 +382,17 @@ unsafe fn opened<'a, T: ControlFile>(file: *mut bindings::file) -> &'a Mutex<T> 
 
 /// # Safety
 ///
-/// For the VFS: the inode of a file that [`Dir::new`] made for `T`, and a file that is being
-/// opened.
+/// Only for the VFS: `inode` must be that of a file that [`Dir::new`] created for `T`, and `file`
+/// must be a file that is being opened.
 unsafe extern "C" fn open<T: ControlFile>(
     inode: *mut bindings::inode,
     file: *mut bindings::file,
 ) -> c_int {
     from_result(|| {
         live::check()?;
-        // SAFETY: The inode of one of our files, which carries the handle.
+        // SAFETY: The inode belongs to a file of this module; its private data is the handle.
         let handle = unsafe { ktrace_inode_private(inode) } as usize;
-        // SAFETY: The file is being opened: nobody changes its flags.
+        // SAFETY: The file is being opened, so its flags do not change.
         let how = unsafe { (*file).f_flags };
         let mode = OpenMode {
             write: how & flags::O_ACCMODE != flags::O_RDONLY,
@@ -389,10 +403,10 @@ unsafe extern "C" fn open<T: ControlFile>(
             GFP_KERNEL,
         )?;
         let opened = opened.into_foreign();
-        // SAFETY: A file that is being opened, and a function of the right type.
+        // SAFETY: `file` is being opened, and `show()` has the right type.
         let ret = unsafe { bindings::single_open(file, Some(show::<T>), opened) };
         if ret < 0 {
-            // SAFETY: From `into_foreign()` just above; a failed `single_open()` has not kept it.
+            // SAFETY: From `into_foreign()` above; `single_open()` has failed and does not keep it.
             drop(unsafe { Opened::<T>::from_foreign(opened) });
         }
         Ok(ret)
@@ -401,12 +415,12 @@ unsafe extern "C" fn open<T: ControlFile>(
 
 /// # Safety
 ///
-/// For `seq_read()`: the `seq_file` that `open()` set up.
+/// Only for `seq_read()`: `seq` must be the `seq_file` that `open()` set up.
 unsafe extern "C" fn show<T: ControlFile>(seq: *mut bindings::seq_file, _: *mut c_void) -> c_int {
     from_result(|| {
-        // SAFETY: `open()` put it there, and it lives until `release()`.
+        // SAFETY: `open()` stored the pointer of an `Opened<T>`, which is valid until `release()`.
         let this = unsafe { Opened::<T>::borrow((*seq).private) };
-        // SAFETY: A live seq_file, while this function runs.
+        // SAFETY: The caller guarantees that `seq` is a valid `seq_file` until this returns.
         this.lock().show(unsafe { SeqFile::from_raw(seq) })?;
         Ok(0)
     })
@@ -414,8 +428,8 @@ unsafe extern "C" fn show<T: ControlFile>(seq: *mut bindings::seq_file, _: *mut 
 
 /// # Safety
 ///
-/// For the VFS: a file of this module's that `open()` opened and that is not released yet. `from`
-/// is a pointer of user space, `pos` a valid one.
+/// Only for the VFS: `file` must have been opened by `open()` and not be released until this
+/// returns. `from` is a user-space pointer, and `pos` must be valid.
 unsafe extern "C" fn write<T: ControlFile>(
     file: *mut bindings::file,
     from: *const c_char,
@@ -423,21 +437,21 @@ unsafe extern "C" fn write<T: ControlFile>(
     pos: *mut bindings::loff_t,
 ) -> isize {
     from_result(|| {
-        // Copied before the lock is taken: a fault may take time.
+        // Copied before the lock is taken, because a page fault may take long.
         let mut data = KVVec::new();
         let copied = match count <= T::MAX_WRITE {
             true => UserSlice::new(UserPtr::from_ptr(from.cast_mut().cast()), count)
                 .read_all(&mut data, GFP_KERNEL),
             false => Ok(()),
         };
-        // SAFETY: The VFS calls this for a file that `open()` opened.
+        // SAFETY: The caller guarantees that `open()` opened `file` and that it is not released.
         let mut this = unsafe { opened::<T>(file) }.lock();
         if count > T::MAX_WRITE {
             return Err(this.too_long());
         }
         copied.inspect_err(|_| this.not_copied())?;
         this.write(&data)?;
-        // SAFETY: The VFS passes a valid position.
+        // SAFETY: The caller guarantees that `pos` is valid.
         unsafe { *pos = (*pos).wrapping_add(count as bindings::loff_t) };
         Ok(count as isize)
     })
@@ -445,13 +459,14 @@ unsafe extern "C" fn write<T: ControlFile>(
 
 /// # Safety
 ///
-/// For the VFS: a file of this module's that `open()` opened and that is not released yet.
+/// Only for the VFS: `file` must have been opened by `open()` and not be released until this
+/// returns.
 unsafe extern "C" fn flush<T: ControlFile>(
     file: *mut bindings::file,
     _: bindings::fl_owner_t,
 ) -> c_int {
     from_result(|| {
-        // SAFETY: The VFS calls this for a file that `open()` opened.
+        // SAFETY: The caller guarantees that `open()` opened `file` and that it is not released.
         unsafe { opened::<T>(file) }.lock().flush()?;
         Ok(0)
     })
@@ -459,20 +474,20 @@ unsafe extern "C" fn flush<T: ControlFile>(
 
 /// # Safety
 ///
-/// For the VFS: a file of this module's that `open()` opened and that is not released yet. This
-/// is its release.
+/// Only for the VFS: `file` must have been opened by `open()`. This is its release, which is called
+/// once.
 unsafe extern "C" fn release<T: ControlFile>(
     inode: *mut bindings::inode,
     file: *mut bindings::file,
 ) -> c_int {
-    // SAFETY: `single_open()` put a `seq_file` there, and `open()` into that what it made by `into_foreign()`; this is the
-    // last use of the file.
+    // SAFETY: `single_open()` stored a `seq_file` in `private_data`, and `open()` passed it the
+    // pointer of an `Opened<T>` from `into_foreign()`. The VFS does not use the file after this.
     let opened = unsafe {
         let seq: *mut bindings::seq_file = (*file).private_data.cast();
         Opened::<T>::from_foreign((*seq).private)
     };
     opened.lock().closed();
     drop(opened);
-    // SAFETY: Opened by `single_open()`.
+    // SAFETY: `single_open()` opened the file.
     unsafe { bindings::single_release(inode, file) }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Flags in the list of tracers that each trace array has (`tr->tracers`).
+//! The flags of a tracer's options in the list of tracers of a trace array (`tr->tracers`).
 
 use core::{
     mem::size_of,
@@ -30,14 +30,15 @@ extern "C" {
     fn ktrace_realloc(memory: *mut c_void, size: usize) -> *mut c_void;
 }
 
-/// The flags of the options of the current tracer of `tr`, which is ours or about to be; `None` if it has no options
-/// there. Any context.
+/// Returns the flags of the options of the current tracer of `tr`, or `None` if it has no options
+/// there. The current tracer should be ours, or be about to become current. Any context.
 ///
-/// Who prints may come when the current tracer is another one already (`s_start()` lets go of the lock): these are its
-/// flags then, and the head of that one trace has the wrong columns.
+/// A reader of `trace` may call this when another tracer has already become current, because
+/// `s_start()` releases the lock. Then this returns the flags of that tracer, and the header of
+/// this one output has the wrong columns.
 pub(in crate::ktrace) fn current(tr: &TraceArray) -> Option<u32> {
-    // SAFETY: Alive, by the type's invariant. The pointer is null or to flags that live as long
-    // as the tracer is registered, and its table ends with an option without a name.
+    // SAFETY: By the invariant of `TraceArray`, it is alive. The pointer is null or points to flags
+    // that exist while the tracer is registered; their table ends with an option without a name.
     unsafe {
         let flags = addr_of!((*tr.as_ptr()).current_trace_flags).read_volatile();
         let flags = flags.as_ref()?;
@@ -46,39 +47,41 @@ pub(in crate::ktrace) fn current(tr: &TraceArray) -> Option<u32> {
     }
 }
 
-/// The flags of `tracer` in `tr`, if it has some there, and files that belong to them.
+/// Returns the flags of `tracer` in `tr`, if there are flags and option files for them.
 pub(in crate::ktrace) fn find(
     tr: &TraceArray,
     tracer: *mut abi::tracer,
     lock: &TypesLock,
 ) -> Option<*mut abi::tracer_flags> {
     let entry = entry(tr, tracer, lock)?;
-    // SAFETY: An element of the trace array's list, which the lock guards.
+    // SAFETY: This is an element of the trace array's list, which the lock protects.
     let flags = unsafe { (*entry).flags };
     (!flags.is_null() && is_published(tr, tracer, lock)).then_some(flags)
 }
 
-/// Whether the table of option files of `tr` has a place for `tracer`.
+/// Returns whether the table of option files of `tr` has an entry for `tracer`.
 fn is_published(tr: &TraceArray, tracer: *mut abi::tracer, _: &TypesLock) -> bool {
     let raw = tr.as_ptr();
-    // SAFETY: The trace array is alive, and the lock guards its table, which has so many places.
+    // SAFETY: The trace array is alive, and the lock protects its table, which has `nr_topts`
+    // entries.
     unsafe {
         let len = (*raw).nr_topts.max(0) as usize;
         (0..len).any(|at| (*(*raw).topts.add(at)).tracer == tracer)
     }
 }
 
-/// Gives `tracer` such flags in `tr`, unless it has some, and makes it available there. The kernel frees them with the
-/// trace array. May sleep.
+/// Creates flags with `value` for `tracer` in `tr`, unless there are flags already, and makes the
+/// tracer available there. Returns the flags, which the kernel frees together with the trace array.
+/// May sleep.
 ///
 /// # Errors
 ///
-/// `ENOMEM`
+/// `ENOMEM` if memory is short.
 ///
 /// # Safety
 ///
-/// There must be `room` for flags, which belongs to nobody else: where the flags lie with the files ([`super`]), they
-/// are written there. Here they are not.
+/// `_room` must be valid memory for flags that nothing else uses. This variant does not use it; the
+/// other one stores the flags there ([`super`]).
 pub(in crate::ktrace) unsafe fn provide(
     tr: &TraceArray,
     tracer: *mut abi::tracer,
@@ -90,20 +93,23 @@ pub(in crate::ktrace) unsafe fn provide(
         Some(entry) => entry,
         None => add_entry(tr, tracer, lock)?,
     };
-    // What was not published for want of memory. Somebody may have made this the current tracer since, with them.
-    // SAFETY: An element of the trace array's list, which the lock guards.
+    // Flags remain from an earlier attempt, in which `publish()` ran out of memory. The tracer may
+    // have become current with them in the meantime.
+    // SAFETY: This is an element of the trace array's list, which the lock protects.
     let before = unsafe { (*entry).flags };
     if !before.is_null() {
         return Ok(before);
     }
-    // SAFETY: No preconditions; may sleep. The kernel frees it by `kfree()` with the entry.
+    // SAFETY: No preconditions; sleeping is allowed here. The kernel frees it with `kfree()`
+    // together with the entry.
     let flags = unsafe { ktrace_zalloc(size_of::<abi::tracer_flags>()) };
     let flags: *mut abi::tracer_flags = flags.cast();
     if flags.is_null() {
         return Err(ENOMEM);
     }
-    // SAFETY: Fresh memory of the right size; an element of the trace array's list, which the lock guards. The tracer
-    // is not current there: nobody can make it so before it has options.
+    // SAFETY: `flags` is new memory of the right size, and `entry` an element of the trace array's
+    // list, which the lock protects. The tracer is not current there: it cannot become current
+    // before it has options.
     unsafe {
         flags.write(value);
         (*entry).flags = flags;
@@ -111,26 +117,27 @@ pub(in crate::ktrace) unsafe fn provide(
     Ok(flags)
 }
 
-/// Puts `files`, `n` of them, into the table of option files of `tr`. May sleep.
+/// Adds `files`, an array of `n` elements, to the table of option files of `tr`. May sleep.
 ///
 /// # Errors
 ///
-/// `ENOMEM`
+/// `ENOMEM` if memory is short.
 ///
 /// # Safety
 ///
-/// `files` must come from the kernel's `kmalloc()` and belong to nobody else: the kernel frees it with the trace array.
+/// `files` must come from the kernel's `kmalloc()`, and nothing else may own it: the kernel frees
+/// it together with the trace array.
 pub(in crate::ktrace) unsafe fn publish(
     tr: &TraceArray,
     tracer: *mut abi::tracer,
     files: *mut abi::trace_option_dentry,
-    // Some kernels want to know.
+    // Only some kernels store the number of files.
     #[cfg_attr(not(has_trace_options_nr_topts), allow(unused_variables))] n: usize,
     _: &TypesLock,
 ) -> Result {
     let raw = tr.as_ptr();
-    // SAFETY: The trace array is alive, the lock guards its table of options, and both are
-    // grown and freed by the kernel with the same functions.
+    // SAFETY: The trace array is alive, and the lock protects its table of options. The kernel
+    // itself grows and frees the table with the same functions.
     unsafe {
         let len = (*raw).nr_topts.max(0) as usize;
         let size = size_of::<abi::trace_options>().wrapping_mul(len.wrapping_add(1));
@@ -150,11 +157,11 @@ pub(in crate::ktrace) unsafe fn publish(
     Ok(())
 }
 
-/// Takes `tracer` and its flags from `tr`, where it must be current no longer.
+/// Removes `tracer` and its flags from `tr`. It must not be the current tracer there any more.
 pub(in crate::ktrace) fn remove(tr: &TraceArray, tracer: *mut abi::tracer, lock: &TypesLock) {
     if let Some(entry) = entry(tr, tracer, lock) {
-        // SAFETY: An element of the list that the lock guards. The tracer is current nowhere
-        // (that would hold the module), so nobody uses its flags.
+        // SAFETY: This is an element of the list that the lock protects. The tracer is current in
+        // no trace array (that would hold a reference to the module), so its flags are unused.
         unsafe {
             list::del(addr_of_mut!((*entry).list));
             bindings::kfree((*entry).flags.cast());
@@ -163,10 +170,10 @@ pub(in crate::ktrace) fn remove(tr: &TraceArray, tracer: *mut abi::tracer, lock:
     }
 }
 
-/// The element of this tracer on the list of `tr`.
+/// Returns the element of `tracer` in the list of `tr`.
 fn entry(tr: &TraceArray, tracer: *mut abi::tracer, _: &TypesLock) -> Option<*mut abi::tracers> {
     let mut found = None;
-    // SAFETY: The trace array is alive, and the lock guards its list.
+    // SAFETY: The trace array is alive, and the lock protects its list.
     unsafe {
         list::for_each(addr_of_mut!((*tr.as_ptr()).tracers), |at| {
             let entry: *mut abi::tracers = kernel::container_of!(at, abi::tracers, list);
@@ -183,13 +190,13 @@ fn add_entry(
     tracer: *mut abi::tracer,
     _: &TypesLock,
 ) -> Result<*mut abi::tracers> {
-    // SAFETY: No preconditions; may sleep. The kernel frees it by `kfree()` when the trace
-    // array goes.
+    // SAFETY: No preconditions; sleeping is allowed here. The kernel frees it with `kfree()`
+    // together with the trace array.
     let entry: *mut abi::tracers = unsafe { ktrace_zalloc(size_of::<abi::tracers>()) }.cast();
     if entry.is_null() {
         return Err(ENOMEM);
     }
-    // SAFETY: Fresh memory of the right size; the lock guards the list.
+    // SAFETY: `entry` is new memory of the right size, and the lock protects the list.
     unsafe {
         (*entry).tracer = tracer;
         list::add(

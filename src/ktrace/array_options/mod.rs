@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where a trace array keeps the flags of a tracer's options: each array has flags of its own, whatever
-//! kernel it is.
+//! The flags of a tracer's options, with a separate set for each trace array on all kernels.
 //!
 //! C header: `kernel/trace/trace.h`.
 //!
-//! Newer kernels have a list of tracers in each trace array, and the flags there (`list.rs`). Older ones have one
-//! set of flags for a tracer, but option files that may point elsewhere: there the flags lie with the
-//! files (`table.rs`), and `trace_options` does not show them.
+//! In newer kernels, each trace array has a list of tracers, which contains the flags (`list.rs`).
+//! Older kernels have one set of flags for each tracer, but the option files can point to other
+//! flags: in these kernels, the flags are stored next to the option files (`table.rs`), and
+//! `trace_options` does not show them.
 
 #[cfg(has_tracers)]
 #[path = "list.rs"]

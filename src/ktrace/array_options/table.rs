@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Flags that lie behind the option files of a tracer, in the table that each trace array has (`tr->topts`).
+//! The flags of a tracer's options next to its option files, which are in the table of each trace
+//! array (`tr->topts`).
 //!
 //! # Lifetimes
 //!
-//! Files and flags are one piece of memory, which the kernel frees with the trace array.
+//! Files and flags are in one allocation, which the kernel frees together with the trace array.
 //!
-//! Whoever prints looks for the flags without a lock. They can while our tracer is current in that trace array, or an
-//! iterator is open that calls it, which is not before it has flags there and not after it was taken away. In between
-//! nobody puts another table in place of the one they look through, or moves what is in it: the kernel does when it makes
-//! an instance, and at boot, [`publish`] when it gives the tracer its flags.
+//! Output functions look up the flags without a lock. They may do so while our tracer is current in
+//! the trace array, or while an iterator that calls our tracer is open. Neither is the case before
+//! the tracer has flags there or after it was removed. In between, the table is not replaced and
+//! its entries do not move: the kernel replaces it only when it creates an instance and at boot,
+//! and [`publish`] when it gives the tracer its flags.
 
 use core::{
     mem::size_of,
@@ -40,13 +42,14 @@ extern "C" {
     fn ktrace_zalloc(size: usize) -> *mut c_void;
 }
 
-/// The tracer of this module. Set when options are first asked for, with the lock held.
+/// The tracer of this module. [`find`] sets it, with the lock held.
 static TRACER: AtomicPtr<abi::tracer> = AtomicPtr::null();
 
-/// A trace array's table, and how many it has.
+/// Returns the table of a trace array and its length, both as atomics.
 fn table(tr: &TraceArray) -> (&AtomicPtr<abi::trace_options>, &Atomic<i32>) {
     let raw = tr.as_ptr();
-    // SAFETY: Members of a trace array that is alive, by the type's invariant, of the same size and alignment.
+    // SAFETY: By the invariant of `TraceArray`, it is alive; both members have the size and
+    // alignment of the atomic types.
     unsafe {
         (
             &*addr_of_mut!((*raw).topts).cast(),
@@ -55,10 +58,12 @@ fn table(tr: &TraceArray) -> (&AtomicPtr<abi::trace_options>, &Atomic<i32>) {
     }
 }
 
-/// The flags of the options of our tracer in `tr`; `None` if it has none there. Any context, if it is current there or
-/// an iterator calls it; otherwise under `trace_types_lock`.
+/// Returns the flags of the options of our tracer in `tr`, or `None` if it has none there. Any
+/// context, if the tracer is current there or an open iterator calls it; otherwise the caller must
+/// hold `trace_types_lock`.
 pub(in crate::ktrace) fn current(tr: &TraceArray) -> Option<u32> {
-    // SAFETY: What was found is there as long as the tracer is available in the trace array, which is alive.
+    // SAFETY: The flags exist as long as the tracer is available in the trace array, which is
+    // alive.
     look(tr, TRACER.load(Relaxed)).map(|flags| unsafe { (*flags).val })
 }
 
@@ -67,8 +72,9 @@ fn look(tr: &TraceArray, tracer: *mut abi::tracer) -> Option<*mut abi::tracer_fl
     let len = len.load(Acquire).max(0) as usize;
     let table = table.load(Acquire);
     for at in 0..len {
-        // SAFETY: There are so many in the table; see the module's comment for how long it is there. What the kernel made
-        // for a tracer without options has one file that points nowhere.
+        // SAFETY: `at` is less than the length of the table; the module documentation says how long
+        // the table stays valid. The kernel's entry for a tracer without options has one file,
+        // whose `flags` is null.
         let (whose, flags) = unsafe {
             let place = table.add(at);
             ((*place).tracer, (*(*place).topts).flags)
@@ -80,7 +86,7 @@ fn look(tr: &TraceArray, tracer: *mut abi::tracer) -> Option<*mut abi::tracer_fl
     None
 }
 
-/// The flags of `tracer` in `tr`, if it has some there.
+/// Returns the flags of `tracer` in `tr`, if it has flags there.
 pub(in crate::ktrace) fn find(
     tr: &TraceArray,
     tracer: *mut abi::tracer,
@@ -90,15 +96,15 @@ pub(in crate::ktrace) fn find(
     look(tr, tracer)
 }
 
-/// Gives `tracer` such flags in `tr`, in the `room` behind its files.
+/// Stores flags with `value` for `tracer` in the `room` next to its option files.
 ///
 /// # Errors
 ///
-/// None.
+/// Never fails.
 ///
 /// # Safety
 ///
-/// There must be room for it, which belongs to nobody else.
+/// `room` must be valid memory for flags that nothing else uses.
 pub(in crate::ktrace) unsafe fn provide(
     _: &TraceArray,
     _: *mut abi::tracer,
@@ -106,21 +112,22 @@ pub(in crate::ktrace) unsafe fn provide(
     room: *mut abi::tracer_flags,
     _: &TypesLock,
 ) -> Result<*mut abi::tracer_flags> {
-    // SAFETY: By the precondition.
+    // SAFETY: The caller guarantees that `room` is valid for the flags and otherwise unused.
     unsafe { room.write(value) };
     Ok(room)
 }
 
-/// Puts `files` into the table of option files of `tr`, where our tracer has none and so is not current. May sleep.
+/// Adds `files` to the table of option files of `tr`. Our tracer must have no files there yet, so
+/// that it is not current. May sleep.
 ///
 /// # Errors
 ///
-/// `ENOMEM`
+/// `ENOMEM` if memory is short.
 ///
 /// # Safety
 ///
-/// `files` must come from the kernel's `kmalloc()` and belong to nobody else: the kernel frees it with the trace array.
-/// The first must point to its flags.
+/// `files` must come from the kernel's `kmalloc()`, and nothing else may own it: the kernel frees
+/// it together with the trace array. Its first element must point to the flags.
 pub(in crate::ktrace) unsafe fn publish(
     tr: &TraceArray,
     tracer: *mut abi::tracer,
@@ -132,12 +139,13 @@ pub(in crate::ktrace) unsafe fn publish(
     let old = table.load(Relaxed);
     let old_len = len.load(Relaxed).max(0) as usize;
     let size = size_of::<abi::trace_options>().wrapping_mul(old_len.wrapping_add(1));
-    // SAFETY: No preconditions; may sleep. The kernel frees it by `kfree()`, as what it made itself.
+    // SAFETY: No preconditions; sleeping is allowed here. The kernel frees it with `kfree()`, like
+    // the tables that it allocates itself.
     let new: *mut abi::trace_options = unsafe { ktrace_zalloc(size) }.cast();
     if new.is_null() {
         return Err(ENOMEM);
     }
-    // SAFETY: Fresh memory for one more than there are; the lock guards the old table.
+    // SAFETY: `new` has room for one more entry than the old table, which the lock protects.
     unsafe {
         if old_len > 0 {
             new.copy_from_nonoverlapping(old, old_len);
@@ -149,11 +157,11 @@ pub(in crate::ktrace) unsafe fn publish(
     }
     table.store(new, Release);
     len.store(old_len.wrapping_add(1) as i32, Release);
-    // SAFETY: The kernel's, from the same allocator. Who looks at it holds the lock, as we do: the tracer was not
-    // current there, so nobody prints.
+    // SAFETY: The old table is from the same allocator. Code that reads it holds the lock, as this
+    // code does: the tracer was not current there, so no output function reads it.
     unsafe { bindings::kfree(old.cast()) };
     Ok(())
 }
 
-/// Takes `tracer` from `tr`: all that it had there went with its files.
+/// Removes `tracer` from `tr`. Does nothing: its flags were removed together with its option files.
 pub(in crate::ktrace) fn remove(_: &TraceArray, _: *mut abi::tracer, _: &TypesLock) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Event classes and events, as the kernel keeps them.
+//! Event classes and events in the kernel's representation.
 //!
 //! C header: `include/linux/trace_events.h`.
 
@@ -40,9 +40,9 @@ extern "C" {
     ) -> c_int;
 }
 
-/// What one field is to the kernel. `name` has to end with a zero.
+/// Describes one field to the kernel. `name` must end with a zero byte.
 pub const fn field(shape: &'static Shape, name: &'static str) -> abi::trace_event_fields {
-    // SAFETY: Pointers and numbers, all of which may be zero.
+    // SAFETY: The struct consists of pointers and numbers, all of which may be zero.
     let mut about: abi::trace_event_fields__bindgen_ty_1__bindgen_ty_1 = unsafe { zeroed() };
     about.name = name.as_ptr().cast();
     about.size = shape.size as c_int;
@@ -50,23 +50,23 @@ pub const fn field(shape: &'static Shape, name: &'static str) -> abi::trace_even
     // `is_signed` is the lowest bit.
     about._bitfield_1 = abi::__BindgenBitfieldUnit::new([shape.signed as u8]);
     about.len = shape.len as c_int;
-    // SAFETY: As above.
+    // SAFETY: The struct consists of pointers and numbers, all of which may be zero.
     let mut field: abi::trace_event_fields = unsafe { zeroed() };
     field.type_ = shape.name.as_ptr();
     field.__bindgen_anon_1.__bindgen_anon_1 = ManuallyDrop::new(about);
     field
 }
 
-/// The fields of a class, and an empty one that ends them.
+/// The fields of a class, followed by an empty one that marks the end.
 #[repr(transparent)]
 pub struct Fields<const N: usize>(pub UnsafeCell<[abi::trace_event_fields; N]>);
 
-// SAFETY: Read and written by the kernel alone, under its own locks.
+// SAFETY: Only the kernel reads and writes it, under its own locks.
 unsafe impl<const N: usize> Sync for Fields<N> {}
 
-/// The end of a list of fields.
+/// Returns the end marker of a list of fields.
 pub const fn end() -> abi::trace_event_fields {
-    // SAFETY: Pointers and numbers, all of which may be zero.
+    // SAFETY: The struct consists of pointers and numbers, all of which may be zero.
     unsafe { zeroed() }
 }
 
@@ -74,19 +74,21 @@ pub const fn end() -> abi::trace_event_fields {
 #[repr(transparent)]
 pub struct Class(UnsafeCell<abi::trace_event_class>);
 
-// SAFETY: As above.
+// SAFETY: Only the kernel reads and writes it, under its own locks.
 unsafe impl Sync for Class {}
 
 impl Class {
-    /// A class with these fields. If `about_task`, its events are delivered to what perf has opened
-    /// for the task that they are about ([`sink::Perf`](super::sink::Perf)).
+    /// Creates a class with these fields. If `about_task` is set, its events are delivered to the
+    /// perf events that were opened for the task that they are about
+    /// ([`sink::Perf`](super::sink::Perf)).
     ///
     /// # Safety
     ///
-    /// `this` must be the address of the static that this becomes, `system` a C string that stays,
-    /// and `probe` and `perf_probe` functions with the prototype of the listeners of the events'
-    /// tracepoints, the first to be called with a `struct trace_event_file`, the second with a
-    /// `struct trace_event_call`. `perf_probe` must submit with a task if, and only if, `about_task`.
+    /// `this` must be the address of the static that is initialised with the returned value, and
+    /// `system` a static C string. `probe` and `perf_probe` must be functions with the prototype of
+    /// listeners of the events' tracepoints. The first is called with a `struct trace_event_file`
+    /// as its data, the second with a `struct trace_event_call`. `perf_probe` must submit records
+    /// with a task if, and only if, `about_task` is set.
     pub const unsafe fn new<const N: usize>(
         this: *const Self,
         system: *const c_char,
@@ -95,7 +97,7 @@ impl Class {
         perf_probe: *mut c_void,
         about_task: bool,
     ) -> Self {
-        // SAFETY: Pointers, all of which may be null.
+        // SAFETY: The struct consists of pointers, all of which may be null.
         let mut class: abi::trace_event_class = unsafe { zeroed() };
         class.system = system;
         class.probe = probe;
@@ -122,7 +124,8 @@ impl Class {
         Self(UnsafeCell::new(class))
     }
 
-    /// The same for events that nobody can listen to, since they are written by hand.
+    /// Removes the registration function, for events that are written directly and have no
+    /// listeners.
     pub const fn without_listeners(mut self) -> Self {
         self.0.get_mut().reg = None;
         self
@@ -136,28 +139,28 @@ impl Class {
 /// An event.
 #[repr(C)]
 pub struct Event {
-    // First, so that the one can be found from the other.
+    // Must be first, so that a pointer to it is a pointer to the `Event`.
     call: UnsafeCell<abi::trace_event_call>,
     print: unsafe fn(&Printer),
 }
 
-// SAFETY: As above; `print` is constant.
+// SAFETY: Only the kernel reads and writes `call`, under its own locks; `print` is constant.
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// An event of `class` that fires with `tp`.
+    /// Creates an event of `class` that fires with the tracepoint `tp`.
     ///
     /// # Safety
     ///
-    /// `print_fmt` must be a C string that stays, and `print` be safe to call with a printer at a
-    /// record of this event.
+    /// `print_fmt` must be a static C string. `print` must be safe to call with a printer that is
+    /// at a record of this event.
     pub const unsafe fn new(
         class: &'static Class,
         tp: &'static Tracepoint,
         print_fmt: *const u8,
         print: unsafe fn(&Printer),
     ) -> Self {
-        // SAFETY: Pointers and numbers, all of which may be zero.
+        // SAFETY: The struct consists of pointers and numbers, all of which may be zero.
         let mut call: abi::trace_event_call = unsafe { zeroed() };
         call.class = class.as_ptr();
         call.__bindgen_anon_1.tp =
@@ -171,18 +174,19 @@ impl Event {
         }
     }
 
-    /// An event of `class` that is written by hand and cannot be turned on.
+    /// Creates an event of `class` whose records are written directly and that cannot be enabled.
     ///
     /// # Safety
     ///
-    /// As for [`Event::new`]; `name` must be a C string that stays as well.
+    /// `name` and `print_fmt` must be static C strings. `print` must be safe to call with a printer
+    /// that is at a record of this event.
     pub const unsafe fn by_hand(
         class: &'static Class,
         name: *const u8,
         print_fmt: *const u8,
         print: unsafe fn(&Printer),
     ) -> Self {
-        // SAFETY: Pointers and numbers, all of which may be zero.
+        // SAFETY: The struct consists of pointers and numbers, all of which may be zero.
         let mut call: abi::trace_event_call = unsafe { zeroed() };
         call.class = class.as_ptr();
         call.__bindgen_anon_1.name = ManuallyDrop::new(name.cast::<c_char>().cast_mut());
@@ -195,39 +199,40 @@ impl Event {
         }
     }
 
-    /// The same event, whose records are packs ([`crate::ktrace::compact`]) and are printed item by
-    /// item.
+    /// Changes the output functions, for events whose records are packed records
+    /// ([`crate::ktrace::compact`]) and are printed item by item.
     pub const fn item_by_item(mut self) -> Self {
         self.call.get_mut().event.funcs = (&raw const ktrace_pack_functions).cast_mut();
         self
     }
 
-    /// The number that its records begin with.
+    /// Returns the event type number, with which the event's records start.
     #[inline]
     pub fn kind(&self) -> u32 {
-        // SAFETY: One word, which the kernel sets when the module is loaded.
+        // SAFETY: This reads one aligned word, which the kernel sets when the module is loaded.
         unsafe { (&raw const (*self.call.get()).event.type_).read_volatile() as u32 }
     }
 }
 
-/// A pointer to an event, as `_ftrace_events` has them.
+/// A pointer to an event, an element of the section `_ftrace_events`.
 #[repr(transparent)]
 pub struct EventRef(pub &'static Event);
 
-// SAFETY: Constant; an event is `Sync`.
+// SAFETY: The pointer is constant, and an event is `Sync`.
 unsafe impl Sync for EventRef {}
 
-/// Prints a record: called by `event.c` for every event there is.
+/// Prints a record. `event.c` calls this for all events of the module.
 ///
 /// # Safety
 ///
-/// `iter` must be at a record of `event`, which must be that of an [`Event`].
+/// `iter` must be at a record of `event`, which must be part of an [`Event`].
 #[no_mangle]
 unsafe extern "C" fn ktrace_event_print(
     iter: *mut abi::trace_iterator,
     event: *mut abi::trace_event,
 ) {
     let call = kernel::container_of!(event, abi::trace_event_call, event);
-    // SAFETY: By the precondition; `call` is the first member.
+    // SAFETY: The caller guarantees that `event` is part of an `Event`, whose first member is
+    // `call`, and that `iter` is at a record of it.
     unsafe { ((*call.cast::<Event>()).print)(&Printer::new(iter)) }
 }

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The types that a field of a trace event can have.
+//! The types of trace event fields.
 //!
 //! | in Rust | in `format` | assigned from |
 //! | --- | --- | --- |
-//! | `u8` to `u64`, `i8` to `i64`, `usize`, `isize`, `bool` | the kernel's name of it | itself |
+//! | `u8` to `u64`, `i8` to `i64`, `usize`, `isize`, `bool` | the kernel's name of the type |
+//! itself |
 //! | [`Pid`] | `pid_t` | [`Pid`] |
 //! | [`Address`] | `unsigned long`, printed as a symbol | [`Address`] |
-//! | an enum of [`trace_symbols!`](crate::trace_symbols) | its integer, printed by name | itself |
+//! | an enum of [`trace_symbols!`](crate::trace_symbols) | its integer type, printed by name |
+//! itself |
 //! | `[T; N]` of integers | `T[N]` | itself |
-//! | [`FixedStr<N>`] | `char[N]` | bytes; what is too long is cut off |
+//! | [`FixedStr<N>`] | `char[N]` | bytes, truncated to `N - 1` |
 //! | [`Comm`] | `char[16]` | itself |
 //! | [`DynArray<T>`] | `__data_loc T[]` | `&[T]` |
 //! | [`Str`] | `__data_loc char[]` | bytes, up to the first zero |
 //! | [`Bitmask`] | `__data_loc unsigned long[]` | `&[usize]` |
 //! | [`CpuSet`] | `__data_loc cpumask_t` | `&Cpumask` |
 //!
-//! What has no fixed length stands behind the fixed part of the record, as C's `__data_loc` fields
-//! do.
+//! Fields of variable length are in the dynamic part of the record, which follows the fixed part,
+//! like C's `__data_loc` fields.
 
 use core::{
     ffi::CStr,
@@ -36,18 +38,18 @@ use crate::ktrace::task::{
     COMM_LEN, //
 };
 
-/// What the kernel has to know of a field's type.
+/// The description of a field's type for the kernel.
 #[derive(Clone, Copy)]
 pub struct Shape {
-    /// Its C name.
+    /// The name of the C type.
     pub name: TypeName,
-    /// Of what stands in the fixed part of the record, in bytes.
+    /// The size in the fixed part of the record, in bytes.
     pub size: usize,
-    /// As for C.
+    /// The alignment of the C type, in bytes.
     pub align: usize,
-    /// Whether it is a signed integer, or an array of them.
+    /// Whether the type is a signed integer or an array of signed integers.
     pub signed: bool,
-    /// The number of elements of an array.
+    /// The number of elements of an array, otherwise 0.
     pub len: usize,
 }
 
@@ -56,7 +58,7 @@ pub struct Shape {
 pub struct TypeName([u8; 48]);
 
 impl TypeName {
-    /// The parts, one behind the other, and a number in brackets if there is one.
+    /// Concatenates `parts`, and appends `len` in brackets if it is given.
     const fn new(parts: &[&CStr], len: Option<usize>) -> Self {
         let mut bytes = [0; 48];
         let mut at = 0;
@@ -88,12 +90,12 @@ impl TypeName {
             }
             bytes[at + digits + 1] = b']';
         }
-        // A zero is left at the end, or an index above was out of range.
+        // This fails if no terminating zero is left; a longer name is an index error above.
         assert!(bytes[47] == 0);
         Self(bytes)
     }
 
-    /// The C string. It lives as long as the name does.
+    /// Returns the name as a C string, which is valid as long as `self` is.
     pub const fn as_ptr(&self) -> *const kernel::ffi::c_char {
         self.0.as_ptr()
     }
@@ -103,35 +105,35 @@ impl TypeName {
 ///
 /// # Safety
 ///
-/// `SHAPE` must describe `Stored` truly: its size, its alignment and how C reads it.
+/// `SHAPE` must describe `Stored` correctly: its size, its alignment and how C reads it.
 pub unsafe trait Field {
-    /// What the kernel is told of it.
+    /// The description of the type for the kernel.
     const SHAPE: Shape;
 
-    /// What stands in the fixed part of the record.
+    /// The content in the fixed part of the record.
     type Stored: Copy;
 
-    /// What it is assigned from.
+    /// The type that the field is assigned from.
     type Source<'a>: Copy;
 
-    /// What it wants behind the fixed part: nothing, unless `Stored` is a `u32` that tells where that
-    /// is.
+    /// Returns the space that the field needs in the dynamic part: none, unless `Stored` is a `u32`
+    /// that contains the location of that space.
     #[inline]
     fn wish(_source: Self::Source<'_>) -> Wish {
         wish_for::<u8>(&[])
     }
 
-    /// What to store. `extra` is where the bytes behind the fixed part are to go: as many as were
-    /// wanted, or fewer if the record would have been too long, and `location` what tells a reader
-    /// where that is.
+    /// Returns the value to store in the fixed part, and writes the dynamic part to `extra`.
+    /// `extra` has the requested length, or is shorter if the record would have been too long.
+    /// `location` is its location as a `__data_loc` value.
     fn store(source: Self::Source<'_>, extra: &mut [u8], location: u32) -> Self::Stored;
 }
 
-/// A field's place in a record, so that its type is known from the place.
+/// A field in a record. Its type parameter keeps the type of the field.
 #[repr(transparent)]
 pub struct Slot<F: Field + ?Sized>(F::Stored, PhantomData<F>);
 
-/// An integer that can be a field, alone or in an array.
+/// An integer type of a field or of the elements of an array.
 ///
 /// # Safety
 ///
@@ -139,14 +141,14 @@ pub struct Slot<F: Field + ?Sized>(F::Stored, PhantomData<F>);
 pub unsafe trait Integer: Copy {
     /// The name of the C type.
     const NAME: &'static CStr;
-    /// Whether there are numbers below zero.
+    /// Whether the type is signed.
     const SIGNED: bool;
 
-    /// The value for C's `unsigned long`, as C would convert it.
+    /// Converts the value to C's `unsigned long`, with the rules of C.
     fn to_word(self) -> usize;
 }
 
-// SAFETY: One byte.
+// SAFETY: C's `bool` is an unsigned byte, like Rust's.
 unsafe impl Integer for bool {
     const NAME: &'static CStr = c"bool";
     const SIGNED: bool = false;
@@ -157,7 +159,7 @@ unsafe impl Integer for bool {
     }
 }
 
-// SAFETY: As above.
+// SAFETY: `scalar()` returns the size and alignment of `bool`, which are those of C's `bool`.
 unsafe impl Field for bool {
     const SHAPE: Shape = scalar::<Self>(c"bool", false);
     type Stored = Self;
@@ -171,8 +173,8 @@ unsafe impl Field for bool {
 
 macro_rules! integers {
     ($($type:ty, $name:literal, $signed:literal;)*) => {$(
-        // SAFETY: The kernel's types of these names are what the Rust ones are, on all 64-bit
-        // architectures.
+        // SAFETY: The kernel's type with this name has the same size, alignment and sign on all
+        // 64-bit architectures.
         unsafe impl Integer for $type {
             const NAME: &'static CStr = $name;
             const SIGNED: bool = $signed;
@@ -183,7 +185,7 @@ macro_rules! integers {
             }
         }
 
-        // SAFETY: As above.
+        // SAFETY: `scalar()` returns the size and alignment of the type, which are those of the C type.
         unsafe impl Field for $type {
             const SHAPE: Shape = scalar::<Self>(<Self as Integer>::NAME, <Self as Integer>::SIGNED);
             type Stored = Self;
@@ -197,7 +199,7 @@ macro_rules! integers {
     )*};
 }
 
-/// The shape of a type that is stored as it is.
+/// Returns the description of a type that is stored unchanged in the fixed part.
 pub const fn scalar<T>(name: &CStr, signed: bool) -> Shape {
     Shape {
         name: TypeName::new(&[name], None),
@@ -221,12 +223,12 @@ integers! {
     isize, c"long", true;
 }
 
-/// The id of a task, or of a process.
+/// The ID of a task or process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Pid(pub i32);
 
-// SAFETY: `pid_t` is an `int`.
+// SAFETY: `pid_t` is an `int`, and `Pid` is transparent.
 unsafe impl Field for Pid {
     const SHAPE: Shape = scalar::<i32>(c"pid_t", true);
     type Stored = Self;
@@ -238,12 +240,12 @@ unsafe impl Field for Pid {
     }
 }
 
-/// An address in the kernel's text, shown as a symbol.
+/// An address in the kernel's text, which is printed as a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Address(pub usize);
 
-// SAFETY: One word.
+// SAFETY: `Address` is transparent, and `usize` has the layout of `unsigned long`.
 unsafe impl Field for Address {
     const SHAPE: Shape = scalar::<usize>(c"unsigned long", false);
     type Stored = Self;
@@ -265,7 +267,7 @@ const fn array<T>(name: &CStr, signed: bool, len: usize) -> Shape {
     }
 }
 
-// SAFETY: Rust's arrays are C's.
+// SAFETY: Rust arrays have the layout of C arrays.
 unsafe impl<T: Integer, const N: usize> Field for [T; N] {
     const SHAPE: Shape = array::<T>(T::NAME, T::SIGNED, N);
     type Stored = Self;
@@ -280,9 +282,8 @@ unsafe impl<T: Integer, const N: usize> Field for [T; N] {
 /// A string in an array of `N` bytes, the last of which is always zero.
 pub struct FixedStr<const N: usize>;
 
-// SAFETY: As above; a `char` is a byte.
+// SAFETY: An array of bytes has the layout of an array of `char`.
 unsafe impl<const N: usize> Field for FixedStr<N> {
-    // C's `char` has a sign or not as the architecture will have it.
     const SHAPE: Shape = array::<u8>(c"char", CHAR_IS_SIGNED, N);
     type Stored = [u8; N];
     type Source<'a> = &'a [u8];
@@ -299,10 +300,10 @@ unsafe impl<const N: usize> Field for FixedStr<N> {
     }
 }
 
-/// The kernel is built with `-funsigned-char`.
+/// Whether `char` is signed: the kernel is built with `-funsigned-char`.
 const CHAR_IS_SIGNED: bool = false;
 
-// SAFETY: `Comm` is `char[16]`.
+// SAFETY: `Comm` has the layout of `char[16]`.
 unsafe impl Field for Comm {
     const SHAPE: Shape = array::<u8>(c"char", CHAR_IS_SIGNED, COMM_LEN);
     type Stored = [u8; COMM_LEN];
@@ -324,7 +325,7 @@ const fn dynamic(parts: &[&CStr], signed: bool) -> Shape {
     }
 }
 
-/// To have all of these behind the fixed part, or none that is not whole.
+/// Requests space for all items, or for a whole number of them if it is limited.
 #[inline]
 fn wish_for<T>(items: &[T]) -> Wish {
     Wish {
@@ -340,16 +341,16 @@ fn copy(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// The bytes of integers.
+/// Returns the bytes of integers.
 fn bytes_of<T: Integer>(items: &[T]) -> &[u8] {
-    // SAFETY: Integers have no padding, and any byte of theirs may be looked at.
+    // SAFETY: Integers have no padding, and each of their bytes may be read.
     unsafe { core::slice::from_raw_parts(items.as_ptr().cast(), core::mem::size_of_val(items)) }
 }
 
-/// An array whose length differs from record to record.
+/// An array whose length may be different in each record.
 pub struct DynArray<T>(PhantomData<T>);
 
-// SAFETY: The fixed part holds where the rest is, in the form that `__data_loc` means.
+// SAFETY: The fixed part contains the location of the array in the format of `__data_loc`.
 unsafe impl<T: Integer + 'static> Field for DynArray<T> {
     const SHAPE: Shape = dynamic(&[c"__data_loc ", T::NAME, c"[]"], T::SIGNED);
     type Stored = u32;
@@ -367,7 +368,7 @@ unsafe impl<T: Integer + 'static> Field for DynArray<T> {
     }
 }
 
-/// A string whose length differs from record to record.
+/// A string whose length may be different in each record.
 pub struct Str;
 
 fn before_zero(bytes: &[u8]) -> &[u8] {
@@ -375,7 +376,7 @@ fn before_zero(bytes: &[u8]) -> &[u8] {
     end.and_then(|end| bytes.get(..end)).unwrap_or(bytes)
 }
 
-// SAFETY: As above.
+// SAFETY: The fixed part contains the location of the string in the format of `__data_loc`.
 unsafe impl Field for Str {
     const SHAPE: Shape = dynamic(&[c"__data_loc char[]"], CHAR_IS_SIGNED);
     type Stored = u32;
@@ -386,7 +387,7 @@ unsafe impl Field for Str {
         Wish {
             len: before_zero(source).len().saturating_add(1),
             piece: 1,
-            // Whoever prints it looks for its end, whatever its length.
+            // Output functions look for the terminating zero, whatever the length.
             never_empty: true,
         }
     }
@@ -404,7 +405,7 @@ unsafe impl Field for Str {
 /// A set of bits, the lowest one first.
 pub struct Bitmask;
 
-// SAFETY: As above.
+// SAFETY: The fixed part contains the location of the bits in the format of `__data_loc`.
 unsafe impl Field for Bitmask {
     const SHAPE: Shape = dynamic(&[c"__data_loc unsigned long[]"], false);
     type Stored = u32;
@@ -422,17 +423,17 @@ unsafe impl Field for Bitmask {
     }
 }
 
-/// A set of processors.
+/// A set of CPUs.
 pub struct CpuSet;
 
 fn cpumask_words(mask: &Cpumask) -> &[usize] {
     let words = (nr_cpu_ids() as usize).div_ceil(usize::BITS as usize);
-    // SAFETY: A cpumask has at least as many bits as there can be processors, in words. They may
-    // change at any time, so they are only copied out byte by byte.
+    // SAFETY: A cpumask consists of words, with at least one bit for each possible CPU. The bits
+    // may change at any time, so they are only copied byte by byte.
     unsafe { core::slice::from_raw_parts(mask.as_raw().cast(), words) }
 }
 
-// SAFETY: As above.
+// SAFETY: The fixed part contains the location of the bits in the format of `__data_loc`.
 unsafe impl Field for CpuSet {
     const SHAPE: Shape = dynamic(&[c"__data_loc cpumask_t"], false);
     type Stored = u32;

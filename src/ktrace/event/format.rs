@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! From one format string to the two that C wants: the one that the kernel prints a record by, and
-//! the `print fmt` of the event's `format` file, by which everybody else does.
+//! Converts one format string to the two that C needs: the one with which the kernel prints a
+//! record, and the `print fmt` of the event's `format` file, with which all other programs do.
 //!
-//! The string is written as Rust's are: `{}` for each argument, with an alignment, a width and `x`
-//! in it as needed (`{:>16}`, `{:03}`, `{:#x}`, `{:08x}`), `{{` and `}}` for the brackets
-//! themselves. The two results differ in nothing but the quotes, so they cannot disagree.
+//! The string has the syntax of Rust: `{}` for each argument, optionally with an alignment, a width
+//! and `x` (`{:>16}`, `{:03}`, `{:#x}`, `{:08x}`), and `{{` and `}}` for literal braces. The two
+//! results differ only in their quotes, so they are always consistent.
 //!
-//! All of this happens at compile time; what is wrong is a compile error. It is `inline`, so that none of it is in the
-//! module.
+//! All of this happens at compile time, and errors are compile errors. All functions are `inline`,
+//! so that none of them is in the module.
 
 use core::ffi::CStr;
 
 use super::text::Text;
 
-/// What kind of C conversion an argument takes.
+/// The kind of C conversion that an argument needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// `d`, with a length modifier.
@@ -23,32 +23,32 @@ pub enum Family {
     Unsigned(&'static str),
     /// `s`
     Str,
-    /// `pS`: an address that is shown as a symbol.
+    /// `pS`: an address that is printed as a symbol.
     Symbol,
 }
 
-/// A piece of the C expression for an argument.
+/// A part of the C expression for an argument.
 #[derive(Clone, Copy)]
 enum Part {
-    /// As it is.
+    /// C code, which is used unchanged.
     Code(&'static str),
     /// The name of the field.
     Field,
     /// A number.
     Number(u64),
-    /// A string literal with this in it.
+    /// A string literal with this content.
     Literal(&'static CStr),
-    /// `, { value, "name" }` for each.
+    /// `, { value, "name" }` for each name.
     Names(Names),
 }
 
-/// The names of values or of bits: what `__print_symbolic()` and `__print_flags()` take.
+/// The names of values or bits, for `__print_symbolic()` and `__print_flags()`.
 pub type Names = &'static [(u64, &'static CStr)];
 
-/// Parts that an expression has at most.
+/// The maximum number of parts of an expression.
 const MAX_PARTS: usize = 12;
 
-/// A C expression that yields an argument.
+/// A C expression whose value is the argument.
 #[derive(Clone, Copy)]
 pub struct Expression {
     parts: [Part; MAX_PARTS],
@@ -56,7 +56,7 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// An empty one.
+    /// Creates an empty expression.
     #[expect(clippy::new_without_default, reason = "it would not be `const`")]
     #[inline]
     pub const fn new() -> Self {
@@ -73,37 +73,37 @@ impl Expression {
         self
     }
 
-    /// Adds code as it is.
+    /// Appends C code.
     #[inline]
     pub const fn code(self, code: &'static str) -> Self {
         self.part(Part::Code(code))
     }
 
-    /// Adds the name of the field.
+    /// Appends the name of the field.
     #[inline]
     pub const fn field(self) -> Self {
         self.part(Part::Field)
     }
 
-    /// Adds a number.
+    /// Appends a number.
     #[inline]
     pub const fn number(self, value: usize) -> Self {
         self.part(Part::Number(value as u64))
     }
 
-    /// Adds a string literal.
+    /// Appends a string literal.
     #[inline]
     pub const fn literal(self, text: &'static CStr) -> Self {
         self.part(Part::Literal(text))
     }
 
-    /// Adds names with their values, each with a comma in front.
+    /// Appends names with their values, each preceded by a comma.
     #[inline]
     pub const fn names(self, names: Names) -> Self {
         self.part(Part::Names(names))
     }
 
-    /// Adds another expression.
+    /// Appends another expression.
     #[inline]
     pub const fn then(mut self, other: Self) -> Self {
         let mut i = 0;
@@ -115,7 +115,7 @@ impl Expression {
     }
 }
 
-/// An argument: how it is converted, and the C expression that yields it.
+/// An argument: its conversion, and the C expression for its value.
 #[derive(Clone, Copy)]
 pub struct Argument {
     family: Family,
@@ -124,7 +124,7 @@ pub struct Argument {
 }
 
 impl Argument {
-    /// About the field of that name.
+    /// Creates an argument for the field with the name `field`.
     #[inline]
     pub const fn new(family: Family, field: &'static str, expression: Expression) -> Self {
         Self {
@@ -135,18 +135,18 @@ impl Argument {
     }
 }
 
-/// What stands between the brackets.
+/// The content between the braces of a placeholder.
 struct Placeholder {
     left: bool,
     alternate: bool,
     zero: bool,
     width: u64,
     hex: u8,
-    /// Behind the closing bracket.
+    /// The index after the closing brace.
     end: usize,
 }
 
-/// Parses the placeholder whose opening bracket is in front of `at`.
+/// Parses the placeholder whose opening brace is directly before `at`.
 #[inline]
 const fn placeholder(format: &[u8], mut at: usize) -> Placeholder {
     let mut this = Placeholder {
@@ -224,7 +224,7 @@ const fn conversion(mut out: Text, how: &Placeholder, family: Family) -> Text {
     }
 }
 
-/// The C format, without a newline.
+/// Returns the C format, without a newline.
 #[inline]
 const fn c_format(format: &str, arguments: &[Argument]) -> Text {
     let format = format.as_bytes();
@@ -262,13 +262,13 @@ const fn c_format(format: &str, arguments: &[Argument]) -> Text {
     out
 }
 
-/// What the kernel prints a record by: with a newline, ended by a zero.
+/// Returns the format with which the kernel prints a record, with a newline.
 #[inline]
 pub const fn for_printing(format: &str, arguments: &[Argument]) -> Text {
     c_format(format, arguments).byte(b'\n')
 }
 
-/// The `print fmt` of the `format` file.
+/// Returns the `print fmt` of the `format` file.
 #[inline]
 pub const fn for_readers(format: &str, arguments: &[Argument]) -> Text {
     let c = c_format(format, arguments);

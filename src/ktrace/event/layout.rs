@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where in a record what has no fixed length stands.
+//! The layout of the dynamic part of a record, which holds fields of variable length.
 
 use core::mem::size_of;
 
-/// Bytes that a record has at most, so that it fits a page of any ring buffer. What would be longer
-/// has its arrays and strings cut off.
+/// The maximum length of a record, in bytes, so that it fits in a page of any ring buffer. In a
+/// longer record, arrays and strings are truncated.
 pub const MAX_RECORD: usize = 3840;
 
-/// What a field wants behind the fixed part of a record.
+/// The space that a field needs in the dynamic part of a record.
 #[derive(Clone, Copy)]
 pub struct Wish {
-    /// How many bytes.
+    /// The length in bytes.
     pub len: usize,
-    /// If there is no room for that, it gets whole pieces of so many bytes, a power of two.
+    /// The size of an element in bytes, a power of two. If there is not enough space for `len`, the
+    /// field gets space for a whole number of elements.
     pub piece: usize,
-    /// Whether it gets one byte if there is no room at all.
+    /// Whether the field gets one byte even if there is no space at all.
     pub never_empty: bool,
 }
 
-/// Bytes behind the fixed part of a record.
+/// The location of a field's bytes in the dynamic part of a record.
 #[derive(Clone, Copy)]
 pub struct Span {
     offset: usize,
@@ -27,32 +28,32 @@ pub struct Span {
 }
 
 impl Span {
-    /// Where they begin, from the beginning of the record.
+    /// Returns the offset of the first byte from the start of the record.
     #[inline]
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// How many there are.
+    /// Returns the number of bytes.
     #[inline]
     pub fn size(&self) -> usize {
         self.len
     }
 }
 
-/// A record that is being laid out.
+/// A record whose layout is being computed.
 pub struct Layout {
     size: usize,
-    /// What is beyond this is cut off.
+    /// The maximum size of the record; what does not fit is truncated.
     end: usize,
 }
 
 impl Layout {
-    /// With the fixed part `R`.
+    /// Creates the layout of a record with the fixed part `R` and an empty dynamic part.
     #[inline]
     pub const fn new<R>() -> Self {
-        // Each field that wants more has a `u32` in the fixed part, and may get one byte when all
-        // else is used up: those are set aside.
+        // Each field with a dynamic part has a `u32` in the fixed part and may get one byte
+        // although all space is used: these bytes are reserved here.
         let set_aside = size_of::<R>() / size_of::<u32>();
         const {
             assert!(
@@ -66,8 +67,8 @@ impl Layout {
         }
     }
 
-    /// Room for what a field wants, or as much as may be. At most once for each `u32` of the fixed
-    /// part.
+    /// Adds space for a field to the dynamic part, possibly less than it needs. May be called at
+    /// most once for each `u32` of the fixed part.
     #[inline]
     pub fn add(&mut self, wish: Wish) -> Span {
         let offset = self.size;
@@ -82,7 +83,7 @@ impl Layout {
         Span { offset, len }
     }
 
-    /// The length of the record.
+    /// Returns the length of the record in bytes.
     #[inline]
     pub fn size(&self) -> usize {
         self.size

@@ -6,7 +6,7 @@
 
 /// Defines a trace event.
 ///
-/// # What it looks like
+/// # Syntax
 ///
 /// ```ignore
 /// trace_event! {
@@ -25,50 +25,51 @@
 /// }
 /// ```
 ///
-/// That makes a module `task_wakeup` with `trace(task, target_cpu)`, which fires the event, and
-/// `is_enabled()`, for when there is work to be done before. While nobody listens, `trace()` is one
-/// no-op instruction, and not even its arguments are computed if they are free of side effects.
+/// This creates a module `task_wakeup` with the functions `trace(task, target_cpu)`, which fires
+/// the event, and `is_enabled()`, which allows callers to skip preparations. While the event has no
+/// listeners, `trace()` is a single no-op instruction, and even its arguments are not computed if
+/// they have no side effects.
 ///
-/// # Its parts
+/// # Parts
 ///
-/// * **Arguments**, one to twelve, are what listeners are called with: those of other modules, BPF's
-///   raw tracepoints, and probes in `dynamic_events`. Each is an integer, a pointer or a reference
-///   ([`Arg`](crate::ktrace::event::tracepoint::Arg)). For such probes each event needs a line of C
-///   as well, `KTRACE_PROBESTUB(task_wakeup, struct task_struct *task, u32 target_cpu)`, or the module
-///   does not link (`probestub.h`).
-/// * `counted as user;` makes who listens a user, as [`users`](crate::ktrace::event::users) has
-///   them.
+/// * **Arguments**, one to twelve, are passed to listeners: those of other modules, BPF's raw
+///   tracepoints, and probes in `dynamic_events`. Each is an integer, a pointer or a reference
+///   ([`Arg`](crate::ktrace::event::tracepoint::Arg)). For probes in `dynamic_events`, each event
+///   also needs a line of C; without it, the module does not link (`probestub.h`):
+///   `KTRACE_PROBESTUB(task_wakeup, struct task_struct *task, u32 target_cpu)`.
+/// * `counted as user;` makes listeners count as users, see [`users`](crate::ktrace::event::users).
 /// * `about task;` names the argument of type [`Task`](crate::ktrace::task::Task) that the event is
-///   about, if that need not be the current task. perf then delivers the event to what it has opened
-///   for that task, instead of for the current one. Not for events that fire in NMIs.
-/// * `only if |tr| condition;`, between the event and its record, is asked for each trace array
-///   that has the event on; without it, or if it holds, a record is written there. perf and BPF
-///   have no trace array and are not asked.
-/// * `written by hand;` instead makes an event that nobody can turn on or listen to: a module
-///   `task_wakeup` with `write(tr, context, task, target_cpu)`, which writes a record to one trace
-///   array, whoever wants it or not. For what goes with a tracer's records.
-/// * `printed item_by_item;`, after `written by hand;`, is for records that are packs
-///   ([`compact`](crate::ktrace::compact)): the kernel prints a line for each of their items.
-/// * **Fields** have the types of [`field`](crate::ktrace::event::field). Each is assigned an
-///   expression of the arguments, which is computed once for each record, and only then.
-/// * **Printing** is told by one string, from which the kernel's own output and the `print fmt` of
-///   the `format` file come. An argument of it is a field, or one of the
-///   [`ways`](crate::ktrace::event::show::ways) to print it:
+///   about, if it may be another task than the current one. perf then delivers the event to the
+///   perf events of that task instead of those of the current task. Not for events that fire in
+///   NMIs.
+/// * `only if |tr| condition;`, between the event and its record, is evaluated for each trace array
+///   that has enabled the event: a record is written there only if the condition is true. For perf
+///   and BPF, which have no trace array, it is not evaluated.
+/// * `written by hand;` defines an event that cannot be enabled and has no listeners. Instead, the
+///   module `task_wakeup` has a function `write(tr, context, task, target_cpu)`, which always
+///   writes a record to one trace array. This is for events that accompany the records of a tracer.
+/// * `printed item_by_item;`, after `written by hand;`, is for packed records
+///   ([`compact`](crate::ktrace::compact)): the kernel prints one line for each of their items.
+/// * **Fields** have the types in [`field`](crate::ktrace::event::field). Each is assigned an
+///   expression of the arguments, which is evaluated once for each record that is written.
+/// * **Output** is defined by one format string, from which the kernel's own output and the
+///   `print fmt` of the `format` file are generated. Its arguments are fields, or one of the
+///   [`ways`](crate::ktrace::event::show::ways) to print a field:
 ///
 ///   | argument | prints |
 ///   | --- | --- |
-///   | `field` | what is usual for its type |
-///   | `symbolic(field, NAMES)` | the name of its value |
-///   | `flags(field, c"\|", NAMES)` | the names of its bits |
-///   | `hex(field)`, `hex_str(field)` | bytes in hexadecimal, with spaces and without |
-///   | `len(field)` | how many bytes there are |
+///   | `field` | the field in the usual way for its type |
+///   | `symbolic(field, NAMES)` | the name of the value |
+///   | `flags(field, c"\|", NAMES)` | the names of the bits |
+///   | `hex(field)`, `hex_str(field)` | the bytes in hexadecimal, with spaces and without |
+///   | `len(field)` | the length in bytes |
 ///
 ///   `NAMES` are [`Names`](crate::ktrace::event::format::Names).
 ///
 /// # Context
 ///
-/// `trace()` may be called anywhere where RCU watches, NMIs included, as long as computing the
-/// fields may.
+/// `trace()` may be called in any context in which RCU is watching, including NMI, if the
+/// expressions of the fields may be evaluated there.
 #[macro_export]
 macro_rules! trace_event {
     (
@@ -88,7 +89,7 @@ macro_rules! trace_event {
         print $format:literal $(, $way:ident $( ( $($rest:tt)* ) )? )* ;
     ) => {
         $(#[$meta])*
-        // As public as the module is.
+        // Has the visibility of the module.
         #[allow(unreachable_pub)]
         $vis mod $name {
             #[allow(unused_imports)]
@@ -119,7 +120,7 @@ macro_rules! trace_event {
         print $format:literal $(, $way:ident $( ( $($rest:tt)* ) )? )* ;
     ) => {
         $(#[$meta])*
-        // As public as the module is.
+        // Has the visibility of the module.
         #[allow(unreachable_pub)]
         $vis mod $name {
             #[allow(unused_imports)]
@@ -136,7 +137,7 @@ macro_rules! trace_event {
         }
     };
 
-    // What the events of one class share.
+    // The common part of the events of a class.
     (
         @class $system:ident $name:ident ($($arg:ident: $argtype:ty),+)
         [$($about:ident)?] [$($tr:ident $condition:expr)?]
@@ -144,15 +145,16 @@ macro_rules! trace_event {
         $format:literal [$( [ $($shown:tt)+ ] )*] $($which:ident)?
     ) => {
         #[doc(hidden)]
-        // An event that is written by hand has no use for some of it.
+        // Events that are written directly do not use all of it.
         #[allow(dead_code)]
         pub(super) mod class {
             #[allow(unused_imports)]
             use super::*;
-            // By a name that nobody else has: what is written in a declaration sees it too.
+            // A name that expressions in the declaration of an event do not use: they can see it
+            // too.
             use $crate::ktrace::event as __event;
 
-            /// As it stands in the buffer.
+            /// The layout of a record in the buffer.
             #[repr(C)]
             pub struct Record {
                 header: $crate::ktrace::abi::trace_entry,
@@ -169,7 +171,8 @@ macro_rules! trace_event {
                     __event::class::end(),
                 ]));
 
-            // SAFETY: Its own address, a C string, and the listeners below.
+            // SAFETY: The arguments are the static's own address, a static C string, and the
+            // listeners below, which have the prototype of the events' listeners.
             pub static CLASS: __event::class::Class = unsafe {
                 __event::class::Class::new(
                     &raw const CLASS,
@@ -195,11 +198,12 @@ macro_rules! trace_event {
             ///
             /// # Safety
             ///
-            /// The printer must be at a record of this class.
+            /// `printer` must be at a record of this class.
             pub unsafe fn print(printer: &__event::show::Printer) {
                 let record: *mut Record = printer.record().cast();
-                // SAFETY: By the precondition. The format was made of the same arguments, so each
-                // value is of the type that its conversion takes.
+                // SAFETY: The caller guarantees that the record is of this class. The format was
+                // generated from the same arguments, so each value has the type that its conversion
+                // takes.
                 unsafe {
                     __event::show::trace_event_printf(
                         printer.as_ptr(),
@@ -209,7 +213,7 @@ macro_rules! trace_event {
                 }
             }
 
-            /// Writes a record.
+            /// Writes a record to `sink`.
             #[inline(always)]
             #[allow(unused_variables)]
             pub fn write(sink: &mut impl __event::sink::Sink, $($arg: $argtype),+) {
@@ -224,8 +228,8 @@ macro_rules! trace_event {
                 if start.is_null() {
                     return;
                 }
-                // SAFETY: As many bytes as the layout says were reserved, and nobody else writes
-                // to them.
+                // SAFETY: The size of the layout was reserved, and no other code writes to the
+                // reserved memory.
                 unsafe {
                     let this: *mut Record = start.cast();
                     $(__event::record::store::<$type>(
@@ -237,37 +241,41 @@ macro_rules! trace_event {
                 }
             }
 
-            /// What the kernel attaches for a trace array.
+            /// The listener that the kernel attaches for a trace array.
             ///
             /// # Safety
             ///
-            /// For the kernel, with the `struct trace_event_file` that it attached this with.
+            /// Only for the kernel: `file` must be the `struct trace_event_file` that this was
+            /// attached with.
             unsafe extern "C" fn listener(file: *mut ::kernel::ffi::c_void, $($arg: $argtype),+) {
                 $(
-                    // SAFETY: The data that the kernel attached this with.
+                    // SAFETY: The kernel passes the data that this was attached with.
                     let $tr = unsafe { __event::sink::trace_array(file) };
                     if !$condition {
                         return;
                     }
                 )?
-                // SAFETY: As above.
+                // SAFETY: The kernel passes the data that this was attached with, and the sink is
+                // dropped before this returns.
                 if let Some(mut sink) = unsafe { __event::sink::RingBuffer::new(file) } {
                     write(&mut sink, $($arg),+);
                 }
             }
 
-            /// What the kernel attaches for perf.
+            /// The listener that the kernel attaches for perf.
             ///
             /// # Safety
             ///
-            /// For the kernel, with the `struct trace_event_call` that it attached this with.
+            /// Only for the kernel: `call` must be the `struct trace_event_call` that this was
+            /// attached with.
             #[cfg(CONFIG_PERF_EVENTS)]
             unsafe extern "C" fn perf_listener(
                 call: *mut ::kernel::ffi::c_void,
                 $($arg: $argtype),+
             ) {
-                // SAFETY: The data that the kernel attached this with. The class was made with the
-                // same answer to whether its events are about a task.
+                // SAFETY: The kernel passes the data that this was attached with, and the sink is
+                // dropped before this returns. The class was created with the same decision on
+                // whether its events are about a task.
                 let sink = unsafe {
                     __event::sink::Perf::new(call, $crate::trace_event!(@about $($about)?))
                 };
@@ -279,17 +287,17 @@ macro_rules! trace_event {
             #[cfg(not(CONFIG_PERF_EVENTS))]
             extern "C" fn perf_listener(_: *mut ::kernel::ffi::c_void, $(_: $argtype),+) {}
 
-            /// What BPF attaches for a raw tracepoint.
+            /// The listener that BPF attaches for a raw tracepoint.
             ///
             /// # Safety
             ///
-            /// For the kernel, with the link that BPF attached this with.
+            /// Only for the kernel: `link` must be the link that BPF attached this with.
             #[cfg(CONFIG_BPF_EVENTS)]
             pub unsafe extern "C" fn bpf_listener(
                 link: *mut ::kernel::ffi::c_void,
                 $($arg: $argtype),+
             ) {
-                // SAFETY: The data that BPF attached this with.
+                // SAFETY: The kernel passes the link that BPF attached this with.
                 unsafe {
                     __event::tracepoint::bpf::run(
                         link,
@@ -301,7 +309,7 @@ macro_rules! trace_event {
             pub const NR_ARGUMENTS: usize = [$(stringify!($arg)),+].len();
             const _: () = assert!(NR_ARGUMENTS <= 12, "a trace event has at most 12 arguments");
 
-            /// So that what is wrong with an argument's type is said where it is written.
+            /// Reports an error in an argument's type where the type is written.
             const _: () = {
                 const fn can_be_passed<T: __event::tracepoint::Arg>() {}
                 $(can_be_passed::<$argtype>();)+
@@ -309,7 +317,7 @@ macro_rules! trace_event {
         }
     };
 
-    // One that is written by hand. Its class is next to it.
+    // An event that is written directly. Its class is in the same module.
     (
         @by_hand $class:ident $name:ident ($($arg:ident: $argtype:ty),+)
         {$($field:ident: $type:ty),+} $($how:ident)?
@@ -319,7 +327,8 @@ macro_rules! trace_event {
         static EVENT_REF: $crate::ktrace::event::class::EventRef =
             $crate::ktrace::event::class::EventRef(&EVENT);
 
-        // SAFETY: A name that stays, and `print()` is that of the class.
+        // SAFETY: The name and `PRINT_FMT` are static C strings, and `print()` is that of the
+        // class.
         static EVENT: $crate::ktrace::event::class::Event = unsafe {
             $crate::ktrace::event::class::Event::by_hand(
                 &$class::CLASS,
@@ -329,8 +338,8 @@ macro_rules! trace_event {
             )$(.$how())?
         };
 
-        /// What stands in a record.
-        // Of use to those that are read again, as the next one.
+        /// The content of the fixed part of a record.
+        // Not all of these events are read again; the same is true of the next two functions.
         #[allow(dead_code)]
         #[derive(Clone, Copy)]
         pub struct Read {
@@ -340,12 +349,12 @@ macro_rules! trace_event {
             )+
         }
 
-        /// A record, if it is one of these.
+        /// Returns the content of a record if it is one of this event.
         #[allow(dead_code)]
         pub fn read(record: &$crate::ktrace::iter::Record<'_>) -> Option<Read> {
             let size = ::core::mem::size_of::<$class::Record>();
             let record: *const $class::Record = record.of(EVENT.kind(), size)?.cast();
-            // SAFETY: A record of this event, and as long as one. Whatever it holds was stored by
+            // SAFETY: The record is one of this event and has its size. Its content was stored by
             // `write()`.
             unsafe {
                 Some(Read {
@@ -356,14 +365,14 @@ macro_rules! trace_event {
             }
         }
 
-        /// The number that its records begin with.
+        /// Returns the event type number, with which the event's records start.
         #[allow(dead_code)]
         #[inline]
         pub fn kind() -> u32 {
             EVENT.kind()
         }
 
-        /// Writes it to the buffer of a trace array. Preemption must be off; any context.
+        /// Writes a record to the buffer of a trace array. Preemption must be off. Any context.
         #[allow(dead_code)]
         #[inline]
         pub fn write(
@@ -377,7 +386,7 @@ macro_rules! trace_event {
         }
     };
 
-    // One event. Its class is next to it.
+    // An event with a tracepoint. Its class is in the same module.
     (@event $class:ident $name:ident ($($arg:ident: $argtype:ty),+) [$($user:ident)?]) => {
         const _: () = {
             #[link_section = "_ftrace_events"]
@@ -385,7 +394,7 @@ macro_rules! trace_event {
             static EVENT_REF: $crate::ktrace::event::class::EventRef =
                 $crate::ktrace::event::class::EventRef(&EVENT);
 
-            // SAFETY: `print()` is that of the class.
+            // SAFETY: `PRINT_FMT` is a static C string, and `print()` is that of the class.
             static EVENT: $crate::ktrace::event::class::Event = unsafe {
                 $crate::ktrace::event::class::Event::new(
                     &$class::CLASS,
@@ -398,7 +407,7 @@ macro_rules! trace_event {
             #[cfg(CONFIG_BPF_EVENTS)]
             #[link_section = "__bpf_raw_tp_map"]
             #[used]
-            // SAFETY: The listener of the class, whose arguments these are.
+            // SAFETY: This is the listener of the class, which has the same arguments.
             static RAW_MAP: $crate::ktrace::event::tracepoint::RawMap = unsafe {
                 $crate::ktrace::event::tracepoint::RawMap::new(
                     &TRACEPOINT,
@@ -414,7 +423,7 @@ macro_rules! trace_event {
             $crate::ktrace::event::text::Text::new().str(stringify!($name)).terminated();
 
         #[link_section = "__tracepoints"]
-        // SAFETY: A C string that stays, and two functions that take what listeners take.
+        // SAFETY: `NAME` is a static C string, and both functions have the prototype of listeners.
         static TRACEPOINT: $crate::ktrace::event::tracepoint::Tracepoint = unsafe {
             $crate::ktrace::event::tracepoint::Tracepoint::new(
                 NAME.as_ptr().cast(),
@@ -424,7 +433,7 @@ macro_rules! trace_event {
             )
         };
 
-        // By this the loader finds it.
+        // The module loader finds the tracepoint through this section.
         ::core::arch::global_asm!(
             ".pushsection __tracepoints_ptrs, \"a\"",
             ".balign 4",
@@ -433,7 +442,7 @@ macro_rules! trace_event {
             sym TRACEPOINT,
         );
 
-        /// Calls all listeners: for those who would fire this event from elsewhere.
+        /// Calls all listeners, for kernel code that fires this event.
         extern "C" fn iterator(
             _: *mut ::kernel::ffi::c_void,
             $($arg: $argtype),+
@@ -442,10 +451,10 @@ macro_rules! trace_event {
             0
         }
 
-        // Types that C does not know of are passed as pointers.
+        // Types that C does not know are passed as pointers.
         #[allow(improper_ctypes)]
         extern "C" {
-            /// A listener that does nothing, for who wants to hook one: `KTRACE_PROBESTUB()`.
+            /// A listener that does nothing, which other tracers can hook: `KTRACE_PROBESTUB()`.
             #[link_name = concat!("__probestub_", stringify!($name))]
             fn probestub(_: *mut ::kernel::ffi::c_void, $(_: $argtype),+);
         }
@@ -454,14 +463,14 @@ macro_rules! trace_event {
         #[inline(never)]
         fn fire($($arg: $argtype),+) {
             TRACEPOINT.for_each_listener(|func, data| {
-                // By its name: it is of C, and where the kernel checks the types of indirect calls
-                // (kCFI), it may have none that is known here.
+                // Called directly: it is a C function, and where the kernel checks the types of
+                // indirect calls (kCFI), its type may have a hash that Rust does not have.
                 if func == probestub as *mut ::kernel::ffi::c_void {
-                    // SAFETY: It does nothing.
+                    // SAFETY: The function does nothing.
                     return unsafe { probestub(data, $($arg),+) };
                 }
-                // SAFETY: Who attaches a listener sees to it that it has this prototype, as with
-                // every tracepoint.
+                // SAFETY: As for every tracepoint, the code that attaches a listener guarantees
+                // that it has this prototype.
                 unsafe {
                     let func: unsafe extern "C" fn(*mut ::kernel::ffi::c_void, $($argtype),+) =
                         ::core::mem::transmute(func);
@@ -470,10 +479,10 @@ macro_rules! trace_event {
             });
         }
 
-        /// Whether anybody listens.
+        /// Returns whether the event has listeners.
         #[inline(always)]
         pub fn is_enabled() -> bool {
-            // SAFETY: A static key, as C's tracepoints have it.
+            // SAFETY: `key` is a static key, as in C's tracepoints.
             unsafe {
                 ::kernel::jump_label::static_branch_unlikely!(
                     TRACEPOINT,
@@ -541,7 +550,7 @@ macro_rules! trace_event {
 
 pub use trace_event;
 
-/// Defines several trace events that share their arguments, their record and how it is printed.
+/// Defines several trace events that share their arguments, their record and its output.
 ///
 /// The parts are those of [`trace_event!`](crate::trace_event):
 ///
@@ -559,16 +568,16 @@ pub use trace_event;
 ///     print "number={}", number;
 ///
 ///     events {
-///         /// It was made.
+///         /// The thing was created.
 ///         thing_made;
-///         /// It is no more.
+///         /// The thing was removed.
 ///         thing_gone;
 ///     }
 /// }
 /// ```
 ///
-/// That makes modules `thing::thing_made` and `thing::thing_gone`, each with `trace(number)` and
-/// `is_enabled()`.
+/// This creates the modules `thing::thing_made` and `thing::thing_gone`, each with the functions
+/// `trace(number)` and `is_enabled()`.
 #[macro_export]
 macro_rules! trace_event_class {
     (
@@ -592,7 +601,7 @@ macro_rules! trace_event_class {
         }
     ) => {
         $(#[$meta])*
-        // As public as the module is.
+        // Has the visibility of the module.
         #[allow(unreachable_pub)]
         $vis mod $name {
             #[allow(unused_imports)]
@@ -610,7 +619,7 @@ macro_rules! trace_event_class {
         }
     };
 
-    // One by one, since they repeat otherwise than their arguments.
+    // Expanded one by one, because events and arguments have different numbers of repetitions.
     (@events $args:tt $user:tt) => {};
     (@events $args:tt $user:tt { [$($event_meta:tt)*] $event:ident } $($rest:tt)*) => {
         $($event_meta)*
@@ -626,7 +635,7 @@ macro_rules! trace_event_class {
 pub use trace_event_class;
 
 /// Defines an enum that can be the type of a trace event's field. It is stored as its integer and
-/// printed by the names given here.
+/// printed with the given names.
 ///
 /// ```ignore
 /// trace_symbols! {
@@ -662,7 +671,7 @@ macro_rules! trace_symbols {
                 tracepoint, //
             };
 
-            // SAFETY: Passed as that integer.
+            // SAFETY: The enum is passed like its integer type.
             unsafe impl tracepoint::Arg for $name {
                 #[inline]
                 fn to_u64(self) -> u64 {
@@ -673,7 +682,7 @@ macro_rules! trace_symbols {
             const NAMES: format::Names = &[$(($value, $text)),+];
             static TABLE: show::Table<{ NAMES.len() }> = show::Table::new(NAMES);
 
-            // SAFETY: The representation is that integer.
+            // SAFETY: The enum is stored as its integer type.
             unsafe impl field::Field for $name {
                 const SHAPE: field::Shape = <$integer as field::Field>::SHAPE;
                 type Stored = $integer;
@@ -685,7 +694,7 @@ macro_rules! trace_symbols {
                 }
             }
 
-            // SAFETY: The function returns a C string.
+            // SAFETY: `symbol()` returns a C string.
             unsafe impl show::Show for $name {
                 const FAMILY: format::Family = format::Family::Str;
                 const EXPRESSION: format::Expression = show::symbolic_expression(NAMES);
@@ -695,7 +704,8 @@ macro_rules! trace_symbols {
                     printer: &show::Printer,
                     stored: *const $integer,
                 ) -> *const ::kernel::ffi::c_char {
-                    // SAFETY: By the precondition.
+                    // SAFETY: The caller guarantees that `stored` is a field of this type in the
+                    // record.
                     let value = unsafe { stored.read_unaligned() };
                     printer.symbol(value as usize, TABLE.as_slice())
                 }

@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Trace events, defined in Rust.
+//! Trace events that are defined in Rust.
 //!
-//! C headers: `include/linux/tracepoint.h`, `include/linux/trace_events.h`; what
-//! [`trace_event!`](crate::trace_event) does is what `TRACE_EVENT()` does there.
+//! C headers: `include/linux/tracepoint.h`, `include/linux/trace_events.h`.
+//! [`trace_event!`](crate::trace_event) is the equivalent of `TRACE_EVENT()`.
 //!
-//! # How it is made
+//! # Implementation
 //!
-//! An event is a handful of statics that the module loader finds by their sections, and functions
-//! that the kernel finds in them: a tracepoint (`__tracepoints_ptrs`), a call
-//! (`_ftrace_events`) of a class, and a raw tracepoint for BPF (`__bpf_raw_tp_map`). From the moment
-//! the module is being loaded, before its own initialisation, users may see the event and turn it
-//! on.
+//! An event consists of several statics, which the module loader finds by their sections, and
+//! functions that these statics refer to: a tracepoint (`__tracepoints_ptrs`), a
+//! `struct trace_event_call` (`_ftrace_events`) of a class, and a raw tracepoint for BPF
+//! (`__bpf_raw_tp_map`). Users can see and enable the event as soon as the module is being loaded,
+//! before the module's own initialisation.
 //!
 //! # Lifetimes
 //!
-//! The kernel turns a module's events off, takes them out of tracefs and empties the ring buffers
-//! they may be in before it frees the module (`trace_module_remove_events()`); that is after the
-//! module's own exit, so an event may be turned on and off when nothing else of the module is left.
-//! Buffers it empties where such an event was on, but for CPUs that are away; for these, and for events that are
-//! written by hand and cannot be turned on, the module does it ([`TraceArray::forget_records`](super::trace_array::TraceArray::forget_records)).
+//! Before the kernel frees a module, it disables the module's events, removes them from tracefs and
+//! clears the ring buffers that may contain their records (`trace_module_remove_events()`). This
+//! happens after the module's own exit, so an event may be enabled and disabled when nothing else
+//! of the module exists any more. The kernel clears only buffers in which such an event was
+//! enabled, and not for offline CPUs. The module itself clears the buffers of these CPUs, and the
+//! buffers that contain records of events that are written directly and cannot be enabled
+//! ([`TraceArray::forget_records`](super::trace_array::TraceArray::forget_records)).
 //!
 //! # Types
 //!
-//! The layouts come from the target's BTF as all private types do. The loader looks at the statics
-//! before the module's own check of those ([`symbols::resolve`](super::symbols::resolve)) has run,
-//! as it does with the events of any module; they are public types, about which the kernel's
-//! version magic says as much as it says for C.
+//! The layouts come from the target's BTF, as for all private types. The module loader reads the
+//! statics before the module's own check of the layouts
+//! ([`symbols::resolve`](super::symbols::resolve)) has run, as it does with the events of any
+//! module. The types are public ones, which the kernel's version magic protects to the same extent
+//! as in C.
 
 pub mod class;
 pub mod field;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How a record is filled.
+//! Storing of fields in a record.
 
 use super::{
     super::records::put,
@@ -11,12 +11,12 @@ use super::{
     layout::Span,
 };
 
-/// Writes one field.
+/// Writes one field to a record.
 ///
 /// # Safety
 ///
-/// `slot` must be the place of the field in `record`, to which the caller alone may write, and
-/// `span` be within it.
+/// `slot` must be the location of the field in `record`, and `span` must be within `record`. Only
+/// the caller may access the record.
 #[inline]
 pub unsafe fn store<F: Field>(
     record: *mut u8,
@@ -25,9 +25,11 @@ pub unsafe fn store<F: Field>(
     span: Span,
 ) {
     let location = (span.size() as u32) << 16 | span.offset() as u32;
-    // SAFETY: By the precondition. Whatever the bytes hold, they are bytes.
+    // SAFETY: The caller guarantees that `span` is within the record, which no other code accesses.
+    // Bytes may have any value.
     let extra = unsafe { core::slice::from_raw_parts_mut(record.add(span.offset()), span.size()) };
-    // SAFETY: By the precondition; a slot is what is stored. Records are aligned to
-    // four bytes, and fields within them as their types want it.
+    // SAFETY: The caller guarantees that `slot` is a location in the record, and `Slot<F>` has the
+    // layout of `F::Stored`. Records are aligned to 4 bytes and fields in them as their types
+    // require, which is what `put()` needs.
     unsafe { put(slot.cast::<F::Stored>(), F::store(source, extra, location)) };
 }

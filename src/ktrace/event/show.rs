@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How fields are printed: for each way, the C expression that readers of the `format` file
-//! evaluate, and the value that the kernel's own printing takes, which are the same.
+//! Output of fields. For each way to print a field, this file has the C expression that readers of
+//! the `format` file evaluate, and the equivalent value for the kernel's own output.
 
 use core::{
     ffi::CStr,
@@ -38,15 +38,15 @@ use crate::ktrace::{
     trace_options, //
 };
 
-/// Names in the form that the kernel takes.
+/// Names of values or bits in the kernel's representation.
 #[repr(transparent)]
 pub struct Table<const N: usize>([abi::trace_print_flags; N]);
 
-// SAFETY: Constant, as are the strings that it points to.
+// SAFETY: The table is constant, as are the strings that it points to.
 unsafe impl<const N: usize> Sync for Table<N> {}
 
 impl<const N: usize> Table<N> {
-    /// All of `names`, whose number `N` has to be.
+    /// Converts `names`. `N` must be their number.
     pub const fn new(names: Names) -> Self {
         assert!(names.len() == N);
         let mut table = [const {
@@ -64,7 +64,7 @@ impl<const N: usize> Table<N> {
         Self(table)
     }
 
-    /// The same with its length forgotten.
+    /// Returns the table as a slice.
     pub fn as_slice(&'static self) -> &'static [abi::trace_print_flags] {
         &self.0
     }
@@ -102,7 +102,7 @@ extern "C" {
         count: c_int,
         el_size: usize,
     ) -> *const c_char;
-    /// Prints by a C format.
+    /// Prints with a C format.
     pub fn trace_event_printf(iter: *mut abi::trace_iterator, fmt: *const c_char, ...);
 }
 
@@ -110,47 +110,50 @@ extern "C" {
 ///
 /// # Invariants
 ///
-/// `iter` is an iterator at a record of the event that the user of this prints.
+/// `iter` is at a record of the event that the user of this value prints.
 pub struct Printer(*mut abi::trace_iterator);
 
 impl Printer {
+    /// Wraps an iterator.
+    ///
     /// # Safety
     ///
-    /// `iter` must be at a record of the event that is going to be printed.
+    /// `iter` must be at a record of the event that will be printed, and stay valid during that.
     pub unsafe fn new(iter: *mut abi::trace_iterator) -> Self {
-        // INVARIANT: By the precondition.
+        // INVARIANT: The caller guarantees that `iter` is at such a record.
         Self(iter)
     }
 
-    /// The iterator.
+    /// Returns the iterator.
     pub fn as_ptr(&self) -> *mut abi::trace_iterator {
         self.0
     }
 
-    /// The record.
+    /// Returns the record.
     pub fn record(&self) -> *mut u8 {
-        // SAFETY: By the invariant.
+        // SAFETY: By the type invariant, the iterator is valid and at a record.
         unsafe { (*self.0).ent.cast() }
     }
 
-    /// Where texts may be built that a conversion then takes.
+    /// Returns the buffer for texts that are then passed to a conversion.
     fn seq(&self) -> *mut abi::trace_seq {
-        // SAFETY: By the invariant; a projection only.
+        // SAFETY: By the type invariant, the iterator is valid; this only computes an address.
         unsafe { addr_of_mut!((*self.0).tmp_seq) }
     }
 
-    /// A set of bits, as the option `bitmask-list` of the trace array will have it.
+    /// Returns the text of a set of bits, in the format that the trace array's option
+    /// `bitmask-list` selects.
     ///
-    /// As the kernel's own `trace_print_bitmask_seq()`, but that begins the buffer anew each time,
-    /// which spoils all texts but the last of a record that has several.
+    /// This is like the kernel's `trace_print_bitmask_seq()`, which however resets the buffer at
+    /// each call, so that all texts but the last of a record are overwritten.
     ///
     /// # Safety
     ///
-    /// There must be so many bytes, in words.
+    /// `bits` must point to `len` valid bytes, which are whole words.
     unsafe fn bitmask(&self, bits: *const u8, len: usize) -> *const c_char {
         let seq = self.seq();
-        // SAFETY: By the invariant, the iterator and its trace array are there while it prints; by
-        // the precondition, so are the bits.
+        // SAFETY: By the type invariant, the iterator and its trace array are valid while the
+        // record is printed. The caller guarantees that the bits are valid.
         unsafe {
             let as_list = trace_options::flags((*self.0).tr) & trace_options::BITMASK_LIST != 0;
             let format = if as_list { c"%*pbl" } else { c"%*pb" };
@@ -162,16 +165,17 @@ impl Printer {
         }
     }
 
-    /// The name of a value.
+    /// Returns the name of `value`.
     pub fn symbol(&self, value: usize, names: &'static [abi::trace_print_flags]) -> *const c_char {
-        // SAFETY: A table of that length; the text goes to the iterator's own buffer.
+        // SAFETY: The table has the given length. The text is written to the iterator's own buffer.
         unsafe { trace_print_symbols_seq(self.seq(), value, names.as_ptr(), names.len()) }
     }
 
-    /// A text in the iterator's own buffer, as a C string.
+    /// Copies `bytes` to the iterator's own buffer, and returns them as a C string.
     fn text(&self, bytes: &[u8]) -> *const c_char {
         let seq = self.seq();
-        // SAFETY: By the invariant, the iterator is there while it prints; the bytes are copied.
+        // SAFETY: By the type invariant, the iterator is valid while the record is printed. The
+        // bytes are copied.
         unsafe {
             let text = ktrace_seq_position(seq);
             trace_seq_putmem(seq, bytes.as_ptr().cast(), bytes.len() as c_uint);
@@ -180,13 +184,14 @@ impl Printer {
         }
     }
 
-    /// Start and length of what a `__data_loc` tells the place of.
+    /// Returns the start and the length in bytes of the data that a `__data_loc` field refers to.
     ///
     /// # Safety
     ///
     /// `location` must be such a field of the record.
     unsafe fn dynamic(&self, location: *const u32) -> (*mut u8, usize) {
-        // SAFETY: By the precondition. Fields of four bytes are aligned, but nothing hangs on it.
+        // SAFETY: The caller guarantees that this is a field of the record. No alignment is
+        // assumed.
         let location = unsafe { location.read_unaligned() };
         let offset = (location & 0xffff) as usize;
         let start = self.record().wrapping_add(offset);
@@ -194,21 +199,22 @@ impl Printer {
     }
 }
 
-/// A field that can be printed as it is.
+/// A field that can be printed without a special way ([`ways`]).
 ///
 /// # Safety
 ///
-/// What `value()` returns must be what the conversion of `FAMILY` takes.
+/// `value()` must return a value of the type that the conversion of `FAMILY` takes.
 pub unsafe trait Show: Field {
-    /// The conversion.
+    /// The conversion for the value.
     const FAMILY: Family;
-    /// The C expression.
+    /// The C expression for the value.
     const EXPRESSION: Expression = Expression::new().code("REC->").field();
 
-    /// What is passed to C's printing, as C's rules for `...` want it.
+    /// The type that is passed to C's output function, after the promotions that C applies to
+    /// `...`.
     type Value;
 
-    /// The value.
+    /// Returns the value to print.
     ///
     /// # Safety
     ///
@@ -218,14 +224,15 @@ pub unsafe trait Show: Field {
 
 macro_rules! show_integers {
     ($($type:ty => $value:ty, $family:expr;)*) => {$(
-        // SAFETY: The conversion is that of the type of the value.
+        // SAFETY: The conversion is that of the value's type.
         unsafe impl Show for $type {
             const FAMILY: Family = $family;
             type Value = $value;
 
             #[inline]
             unsafe fn value(_: &Printer, stored: *const $type) -> $value {
-                // SAFETY: By the precondition.
+                // SAFETY: The caller guarantees that `stored` is a field of this type in the
+                // record.
                 <$value>::from(unsafe { stored.read_unaligned() })
             }
         }
@@ -252,19 +259,20 @@ unsafe impl Show for bool {
 
     #[inline]
     unsafe fn value(_: &Printer, stored: *const bool) -> c_int {
-        // SAFETY: By the precondition; as a byte, in case that the record was tampered with.
+        // SAFETY: The caller guarantees that `stored` is a field of this type. It is read as a
+        // byte, because the record may have been modified.
         c_int::from(unsafe { stored.cast::<u8>().read() } != 0)
     }
 }
 
-// SAFETY: An `int`.
+// SAFETY: A `pid_t` is passed as an `int`.
 unsafe impl Show for Pid {
     const FAMILY: Family = Family::Signed("");
     type Value = c_int;
 
     #[inline]
     unsafe fn value(_: &Printer, stored: *const Pid) -> c_int {
-        // SAFETY: By the precondition.
+        // SAFETY: The caller guarantees that `stored` is a field of this type in the record.
         unsafe { stored.read_unaligned() }.0
     }
 }
@@ -277,14 +285,14 @@ unsafe impl Show for Address {
 
     #[inline]
     unsafe fn value(_: &Printer, stored: *const Address) -> *const c_void {
-        // SAFETY: By the precondition.
+        // SAFETY: The caller guarantees that `stored` is a field of this type in the record.
         unsafe { stored.read_unaligned() }.0 as *const c_void
     }
 }
 
 macro_rules! show_texts {
     ($([$($generic:tt)*] $type:ty;)*) => {$(
-        // SAFETY: An array of bytes that ends with a zero.
+        // SAFETY: The value is a pointer to an array of bytes that ends with a zero.
         unsafe impl<$($generic)*> Show for $type {
             const FAMILY: Family = Family::Str;
             type Value = *const c_char;
@@ -301,14 +309,15 @@ show_texts! {
     [const N: usize] FixedStr<N>;
 }
 
-// SAFETY: A C string: an array of bytes that ends with a zero, or a text in the printer's buffer.
+// SAFETY: The value is a C string: an array of bytes that ends with a zero, or a text in the
+// printer's buffer.
 unsafe impl Show for Comm {
     const FAMILY: Family = Family::Str;
     type Value = *const c_char;
 
     #[inline]
     unsafe fn value(printer: &Printer, stored: *const Self::Stored) -> *const c_char {
-        // SAFETY: By the precondition, a field of this type.
+        // SAFETY: The caller guarantees that `stored` is a field of this type in the record.
         let comm = Comm::new(&unsafe { stored.read_unaligned() });
         let escaped = comm.escaped();
         if escaped.as_bytes() == comm.as_bytes() {
@@ -318,7 +327,7 @@ unsafe impl Show for Comm {
     }
 }
 
-// SAFETY: A string has one byte at least in every record, and `store()` ends it with a zero.
+// SAFETY: A string has at least one byte in every record, and `store()` ends it with a zero.
 unsafe impl Show for Str {
     const FAMILY: Family = Family::Str;
     const EXPRESSION: Expression = Expression::new().code("__get_str(").field().code(")");
@@ -326,21 +335,22 @@ unsafe impl Show for Str {
 
     #[inline]
     unsafe fn value(printer: &Printer, stored: *const u32) -> *const c_char {
-        // SAFETY: By the precondition.
+        // SAFETY: The caller guarantees that `stored` is a `__data_loc` field of the record.
         unsafe { printer.dynamic(stored) }.0.cast()
     }
 }
 
 macro_rules! show_bits {
     ($($type:ty, $get:literal;)*) => {$(
-        // SAFETY: The function returns a C string.
+        // SAFETY: `bitmask()` returns a C string.
         unsafe impl Show for $type {
             const FAMILY: Family = Family::Str;
             const EXPRESSION: Expression = Expression::new().code($get).field().code(")");
             type Value = *const c_char;
 
             unsafe fn value(printer: &Printer, stored: *const u32) -> *const c_char {
-                // SAFETY: The bits stand there, in words as they were stored.
+                // SAFETY: The caller guarantees that `stored` is a `__data_loc` field of the
+                // record. `store()` has stored whole words there.
                 unsafe {
                     let (bits, len) = printer.dynamic(stored);
                     printer.bitmask(bits, len)
@@ -355,20 +365,20 @@ show_bits! {
     CpuSet, "__get_cpumask(";
 }
 
-/// A field of several items, for what prints those.
+/// A field with several items, for output functions that print items.
 pub trait Items: Field {
-    /// The expression for where they are.
+    /// The C expression for the address of the items.
     const START: Expression;
-    /// The expression for how many bytes they have.
+    /// The C expression for the size of all items in bytes.
     const BYTES: Expression;
-    /// The size of one.
+    /// The size of one item in bytes.
     const SIZE: usize;
 
-    /// Where they are, and how many bytes they have.
+    /// Returns the address of the items and their size in bytes.
     ///
     /// # Safety
     ///
-    /// As for [`Show::value`].
+    /// `stored` must be this field in the record that `printer` is at. It need not be aligned.
     unsafe fn items(printer: &Printer, stored: *const Self::Stored) -> (*const u8, usize);
 }
 
@@ -396,7 +406,7 @@ impl<T: Integer + 'static> Items for DynArray<T> {
     const SIZE: usize = size_of::<T>();
 
     unsafe fn items(printer: &Printer, stored: *const u32) -> (*const u8, usize) {
-        // SAFETY: By the precondition.
+        // SAFETY: The caller guarantees that `stored` is a `__data_loc` field of the record.
         let (start, len) = unsafe { printer.dynamic(stored) };
         (start, len)
     }
@@ -404,7 +414,7 @@ impl<T: Integer + 'static> Items for DynArray<T> {
 
 macro_rules! show_items {
     ($([$($generic:tt)*] $type:ty;)*) => {$(
-        // SAFETY: The function returns a C string.
+        // SAFETY: `trace_print_array_seq()` returns a C string.
         unsafe impl<$($generic)*> Show for $type {
             const FAMILY: Family = Family::Str;
             const EXPRESSION: Expression = Expression::new()
@@ -421,7 +431,8 @@ macro_rules! show_items {
             type Value = *const c_char;
 
             unsafe fn value(printer: &Printer, stored: *const Self::Stored) -> *const c_char {
-                // SAFETY: As many items of that size stand there; the text goes to the iterator's
+                // SAFETY: The caller guarantees that `stored` is a field of this type in the
+                // record, so `items()` returns as many bytes. The text is written to the iterator's
                 // own buffer.
                 unsafe {
                     let (items, bytes) = Self::items(printer, stored);
@@ -438,25 +449,25 @@ show_items! {
     [T: Integer + 'static] DynArray<T>;
 }
 
-/// A field that is an integer, for what needs one.
+/// A field that is an integer, for output functions that need one.
 pub trait AsInteger: Field {
-    /// The integer as an `unsigned long`.
+    /// Returns the field as an `unsigned long`.
     ///
     /// # Safety
     ///
-    /// As for [`Show::value`].
+    /// `stored` must be this field in a record. It need not be aligned.
     unsafe fn integer(stored: *const Self::Stored) -> usize;
 }
 
 impl<T: Integer + Field<Stored = T>> AsInteger for T {
     #[inline]
     unsafe fn integer(stored: *const T) -> usize {
-        // SAFETY: By the precondition.
+        // SAFETY: The caller guarantees that `stored` is a field of this type in the record.
         unsafe { stored.read_unaligned() }.to_word()
     }
 }
 
-/// A field with a length that differs from record to record.
+/// A field in the dynamic part of the record, whose length may be different in each record.
 pub trait Dynamic: Field<Stored = u32> {}
 
 impl<T: Integer + 'static> Dynamic for DynArray<T> {}
@@ -464,7 +475,7 @@ impl Dynamic for Str {}
 impl Dynamic for Bitmask {}
 impl Dynamic for CpuSet {}
 
-/// The expression for the name of a field's value.
+/// Returns the C expression for the name of a field's value.
 pub const fn symbolic_expression(names: Names) -> Expression {
     Expression::new()
         .code("__print_symbolic(REC->")
@@ -473,15 +484,16 @@ pub const fn symbolic_expression(names: Names) -> Expression {
         .code(")")
 }
 
-/// The ways to print that an argument can name, `way(field, ...)`; `plain` is what it is without.
-/// Each has two functions: what the argument is, and its value.
+/// The ways to print a field that an argument can select with `way(field, ...)`; `plain` is used if
+/// it selects none. Each has two functions: `describe()` returns the argument for the format, and
+/// `value()` returns the value to print.
 pub mod ways {
     use super::Slot;
 
-    /// Leads from a record to the place of a field in it: how the type of a field is told.
+    /// A function from a record to one of its fields, which determines the type of the field.
     pub type Path<R, F> = fn(&R) -> &Slot<F>;
 
-    /// As its type is printed.
+    /// Prints the field in the way that is usual for its type.
     pub mod plain {
         use super::{
             super::*,
@@ -495,15 +507,16 @@ pub mod ways {
 
         /// # Safety
         ///
-        /// As for [`Show::value`].
+        /// The same as for [`Show::value`].
         #[doc(hidden)]
         pub unsafe fn value<F: Show>(printer: &Printer, slot: *const Slot<F>) -> F::Value {
-            // SAFETY: By the precondition; a slot is what is stored.
+            // SAFETY: The caller guarantees what `Show::value()` requires; a `Slot<F>` has the
+            // layout of `F::Stored`.
             unsafe { F::value(printer, slot.cast()) }
         }
     }
 
-    /// The name of its value.
+    /// Prints the name of the field's value.
     pub mod symbolic {
         use super::{
             super::*,
@@ -522,19 +535,19 @@ pub mod ways {
 
         /// # Safety
         ///
-        /// As for [`Show::value`].
+        /// The same as for [`Show::value`].
         #[doc(hidden)]
         pub unsafe fn value<F: AsInteger>(
             printer: &Printer,
             slot: *const Slot<F>,
             names: &'static [abi::trace_print_flags],
         ) -> *const c_char {
-            // SAFETY: By the precondition.
+            // SAFETY: The caller guarantees that `slot` is a field of this type in the record.
             printer.symbol(unsafe { F::integer(slot.cast()) }, names)
         }
     }
 
-    /// The names of its bits, with a delimiter.
+    /// Prints the names of the field's bits, with a delimiter.
     pub mod flags {
         use super::{
             super::*,
@@ -560,7 +573,7 @@ pub mod ways {
 
         /// # Safety
         ///
-        /// As for [`Show::value`].
+        /// The same as for [`Show::value`].
         #[doc(hidden)]
         pub unsafe fn value<F: AsInteger>(
             printer: &Printer,
@@ -569,7 +582,8 @@ pub mod ways {
             names: &'static [abi::trace_print_flags],
         ) -> *const c_char {
             let delimiter = delimiter.as_chars();
-            // SAFETY: By the precondition; the text goes to the iterator's own buffer.
+            // SAFETY: The caller guarantees that `slot` is a field of this type in the record. The
+            // text is written to the iterator's own buffer.
             unsafe {
                 let value = F::integer(slot.cast());
                 let (names, len) = (names.as_ptr(), names.len());
@@ -578,7 +592,7 @@ pub mod ways {
         }
     }
 
-    /// Two ways to print bytes in hexadecimal.
+    /// Defines a way to print bytes in hexadecimal.
     macro_rules! hexadecimal {
         ($(#[$meta:meta])* $way:ident, $function:literal, $concatenate:literal) => {
             $(#[$meta])*
@@ -604,13 +618,14 @@ pub mod ways {
 
                 /// # Safety
                 ///
-                /// As for [`Show::value`].
+                /// The same as for [`Show::value`].
                 #[doc(hidden)]
                 pub unsafe fn value<F: Items>(
                     printer: &Printer,
                     slot: *const Slot<F>,
                 ) -> *const c_char {
-                    // SAFETY: By the precondition; the text goes to the iterator's own buffer.
+                    // SAFETY: The caller guarantees that `slot` is a field of this type in the
+                    // record. The text is written to the iterator's own buffer.
                     unsafe {
                         let (bytes, len) = F::items(printer, slot.cast());
                         trace_print_hex_seq(printer.seq(), bytes, len as c_int, $concatenate)
@@ -621,16 +636,16 @@ pub mod ways {
     }
 
     hexadecimal! {
-        /// Its bytes in hexadecimal, with spaces between them.
+        /// Prints the field's bytes in hexadecimal, with spaces between them.
         hex, "__print_hex(", false
     }
 
     hexadecimal! {
-        /// Its bytes in hexadecimal, without spaces.
+        /// Prints the field's bytes in hexadecimal, without spaces.
         hex_str, "__print_hex_str(", true
     }
 
-    /// How many bytes it has.
+    /// Prints the length of the field in bytes.
     pub mod len {
         use super::{
             super::*,
@@ -644,10 +659,10 @@ pub mod ways {
 
         /// # Safety
         ///
-        /// As for [`Show::value`].
+        /// The same as for [`Show::value`].
         #[doc(hidden)]
         pub unsafe fn value<F: Dynamic>(printer: &Printer, slot: *const Slot<F>) -> c_int {
-            // SAFETY: By the precondition.
+            // SAFETY: The caller guarantees that `slot` is a `__data_loc` field of the record.
             unsafe { printer.dynamic(slot.cast()) }.1 as c_int
         }
     }

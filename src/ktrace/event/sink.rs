@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where a record goes: a trace array's ring buffer, or perf and BPF.
+//! Destinations of records: the ring buffer of a trace array, or perf and BPF.
 //!
-//! C headers: `include/trace/trace_events.h` and `include/trace/perf.h`, whose listeners do the
-//! same.
+//! C headers: `include/trace/trace_events.h` and `include/trace/perf.h`, which define the
+//! equivalent listeners in C.
 
 use kernel::{
     bindings,
@@ -16,10 +16,10 @@ use crate::ktrace::{
     trace_array::TraceArray, //
 };
 
-/// Something that takes one record.
+/// A destination that takes one record.
 pub trait Sink {
-    /// Reserves `len` bytes, to be called once. Null if there is no room; else all of them have to
-    /// be written before the sink is dropped.
+    /// Reserves `len` bytes for a record. Must be called only once. Returns null if there is no
+    /// space; otherwise the caller must write all bytes before the sink is dropped.
     fn reserve(&mut self, len: usize) -> *mut u8;
 }
 
@@ -36,24 +36,24 @@ extern "C" {
     fn trace_event_buffer_commit(buffer: *mut abi::trace_event_buffer);
 }
 
-/// The trace array that a listener with this data writes to.
+/// Returns the trace array that a listener with the data `file` writes to.
 ///
 /// # Safety
 ///
-/// `file` must be the data of a listener that the kernel attached for a trace array; the reference
-/// must not be kept beyond the listener.
+/// `file` must be the data of a listener that the kernel attached for a trace array. The reference
+/// must not be used after the listener has returned.
 pub unsafe fn trace_array<'a>(file: *mut c_void) -> &'a TraceArray {
-    // SAFETY: By the precondition: the file and its trace array stay until the listener has been
-    // detached and has returned.
+    // SAFETY: The caller guarantees that `file` is the data of a running listener. The file and its
+    // trace array stay valid until the listener has been detached and has returned.
     unsafe { TraceArray::from_raw((*file.cast::<abi::trace_event_file>()).tr) }
 }
 
-/// The ring buffer of a trace array.
+/// The ring buffer of a trace array, as the destination of one record.
 ///
 /// # Invariants
 ///
-/// Preemption is off, and `file` valid, until drop. If `reserved`, `buffer` holds a reservation of
-/// this CPU.
+/// Preemption is off and `file` is valid until drop. If `reserved` is set, `buffer` holds a
+/// reservation of this CPU.
 pub struct RingBuffer {
     file: *mut abi::trace_event_file,
     buffer: abi::trace_event_buffer,
@@ -61,19 +61,21 @@ pub struct RingBuffer {
 }
 
 impl RingBuffer {
-    /// Runs the triggers of the event. `None` if no record is wanted.
+    /// Runs the triggers of the event, and disables preemption until drop. Returns `None` if no
+    /// record is needed.
     ///
     /// # Safety
     ///
-    /// As for [`trace_array`]; the listener must not return before this is dropped.
+    /// `file` must be the data of a listener that the kernel attached for a trace array. The
+    /// listener must not return before the returned value is dropped.
     #[inline]
     pub unsafe fn new(file: *mut c_void) -> Option<Self> {
         let file: *mut abi::trace_event_file = file.cast();
-        // SAFETY: By the precondition.
+        // SAFETY: The caller guarantees that `file` is the data of a listener for a trace array.
         if !unsafe { ktrace_event_enter(file) } {
             return None;
         }
-        // INVARIANT: Preemption was turned off just now.
+        // INVARIANT: Preemption was disabled above, and the caller keeps the listener running.
         Some(Self {
             file,
             buffer: pin_init::zeroed(),
@@ -85,10 +87,10 @@ impl RingBuffer {
 impl Sink for RingBuffer {
     #[inline]
     fn reserve(&mut self, len: usize) -> *mut u8 {
-        // SAFETY: The file is valid, by the invariant, and preemption is off.
+        // SAFETY: By the type invariant, the file is valid and preemption is off.
         let entry =
             unsafe { trace_event_buffer_reserve(&mut self.buffer, self.file, len as c_ulong) };
-        // INVARIANT: As the function says.
+        // INVARIANT: A pointer that is not null is a reservation of this CPU.
         self.reserved = !entry.is_null();
         entry.cast()
     }
@@ -97,7 +99,8 @@ impl Sink for RingBuffer {
 impl Drop for RingBuffer {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: Commits what was reserved, and turns preemption on again, by the invariants.
+        // SAFETY: By the type invariant, `buffer` holds a reservation if `reserved` is set, and
+        // `new()` has disabled preemption.
         unsafe {
             if self.reserved {
                 trace_event_buffer_commit(&mut self.buffer);
@@ -140,18 +143,18 @@ extern "C" {
     );
 }
 
-/// perf, and BPF programs that hang on the event.
+/// perf and the BPF programs that are attached to the event, as the destination of one record.
 ///
-/// All of it is inlined into the listener: a callchain begins where that returns to, and is followed
-/// from its frame, which has to be there until the record has been submitted.
+/// All functions are inlined into the listener: a callchain starts at the listener's return address
+/// and is unwound from the listener's frame, which must exist until the record has been submitted.
 ///
 /// # Invariants
 ///
-/// Preemption is off, and `call` valid, until drop. If not null, `record` is a buffer of `size`
-/// bytes that perf has given to this context, and `regs` belongs to it.
+/// Preemption is off and `call` is valid until drop. If `record` is not null, it is a buffer of
+/// `size` bytes that perf has given to this context, and `regs` belongs to it.
 #[cfg(CONFIG_PERF_EVENTS)]
 pub struct Perf<'a> {
-    /// The task that the event is about, which then is in a class of such events.
+    /// The task that the event is about, if its class is one of such events.
     about: Option<Task<'a>>,
     call: *mut abi::trace_event_call,
     head: *mut abi::hlist_head,
@@ -163,24 +166,25 @@ pub struct Perf<'a> {
 
 #[cfg(CONFIG_PERF_EVENTS)]
 impl<'a> Perf<'a> {
-    /// `None` if perf wants no record here. `about` is the task that the event is about, for a class
-    /// of such events.
+    /// Disables preemption until drop. Returns `None` if perf needs no record. `about` is the task
+    /// that the event is about, if its class is one of such events.
     ///
     /// # Safety
     ///
-    /// `call` must be the data of a listener that the kernel attached for perf, and the listener
-    /// not return before this is dropped. `about` must be given if, and only if, the class of the
-    /// event was made for it.
+    /// `call` must be the data of a listener that the kernel attached for perf. The listener must
+    /// not return before the returned value is dropped. `about` must be given if, and only if, the
+    /// class was created with `about_task`.
     #[inline(always)]
     pub unsafe fn new(call: *mut c_void, about: Option<Task<'a>>) -> Option<Self> {
         let call: *mut abi::trace_event_call = call.cast();
         let task = about.map_or(core::ptr::null_mut(), |task| task.as_ptr());
-        // SAFETY: `call` is that of the listener, by the precondition, and a `Task` is alive.
+        // SAFETY: The caller guarantees that `call` is the data of a listener for perf. A `Task` is
+        // alive.
         let head = unsafe { ktrace_perf_enter(call, task) };
         if head.is_null() {
             return None;
         }
-        // INVARIANT: Preemption was turned off just now.
+        // INVARIANT: Preemption was disabled above, and the caller keeps the listener running.
         Some(Self {
             about,
             call,
@@ -197,11 +201,12 @@ impl<'a> Perf<'a> {
 impl Sink for Perf<'_> {
     #[inline(always)]
     fn reserve(&mut self, len: usize) -> *mut u8 {
-        // A record and the 32-bit size that perf puts in front are a multiple of 64 bits.
+        // The record and the 32-bit size that perf writes before it take a multiple of 64 bits.
         self.size = len.wrapping_add(4).next_multiple_of(8).wrapping_sub(4) as c_int;
-        // SAFETY: Preemption is off; the size is below perf's limit of 8192 bytes, as that of
-        // every record is. The registers belong to the buffer. This is a part of the listener, which
-        // keeps a frame record where `ktrace_perf_caller()` reads one.
+        // SAFETY: Preemption is off. The size is less than perf's limit of 8192 bytes, since
+        // records have at most `MAX_RECORD` bytes. `regs` belongs to the buffer. This function is
+        // inlined into the listener, which has a frame record where `ktrace_perf_caller()` reads
+        // it.
         unsafe {
             self.record = perf_trace_buf_alloc(self.size, &mut self.regs, &mut self.context);
             if !self.record.is_null() {
@@ -216,9 +221,9 @@ impl Sink for Perf<'_> {
 impl Drop for Perf<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: Submits what perf gave, and turns preemption on again, by the invariants. The
-        // record still stands in the buffer of this context after the first submission; a `Task` is
-        // alive.
+        // SAFETY: By the type invariant, `record` is null or a buffer from perf, and `new()` has
+        // disabled preemption. The first submission leaves the record in the buffer of this
+        // context. A `Task` is alive.
         unsafe {
             if !self.record.is_null() {
                 perf_trace_run_bpf_submit(

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Text that is put together at compile time. All is `inline`, so that none of it is in the module.
+//! Text that is built at compile time. All functions are `inline`, so that none of them is in the
+//! module.
 
-/// How long it may get.
+/// The maximum length of a text, in bytes.
 const MAX: usize = 4096;
 
-/// A text under construction.
+/// A text that is being built.
 #[derive(Clone, Copy)]
 pub struct Text {
     bytes: [u8; MAX],
@@ -13,7 +14,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// An empty one.
+    /// Creates an empty text.
     #[expect(clippy::new_without_default, reason = "it would not be `const`")]
     #[inline]
     pub const fn new() -> Self {
@@ -23,14 +24,14 @@ impl Text {
         }
     }
 
-    /// Its length, in bytes.
+    /// Returns the length in bytes.
     #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
     #[inline]
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Adds a byte.
+    /// Appends a byte.
     #[inline]
     pub const fn byte(mut self, byte: u8) -> Self {
         assert!(self.len < MAX, "the text of this event is too long");
@@ -39,7 +40,7 @@ impl Text {
         self
     }
 
-    /// Adds bytes.
+    /// Appends bytes.
     #[inline]
     pub const fn bytes(mut self, bytes: &[u8]) -> Self {
         let mut i = 0;
@@ -50,13 +51,13 @@ impl Text {
         self
     }
 
-    /// Adds a string.
+    /// Appends a string.
     #[inline]
     pub const fn str(self, text: &str) -> Self {
         self.bytes(text.as_bytes())
     }
 
-    /// Adds what stands for these bytes within a C string literal.
+    /// Appends the representation of these bytes in a C string literal.
     #[inline]
     pub const fn escaped(mut self, bytes: &[u8]) -> Self {
         let mut i = 0;
@@ -70,7 +71,7 @@ impl Text {
         self
     }
 
-    /// Adds a number in decimal.
+    /// Appends a number in decimal.
     #[inline]
     pub const fn number(self, value: u64) -> Self {
         let with_rest = if value < 10 {
@@ -81,8 +82,8 @@ impl Text {
         with_rest.byte(b'0' + (value % 10) as u8)
     }
 
-    /// The text, ended by a zero, which `N` has to count: a C string that needs no more room than
-    /// it takes.
+    /// Returns the text as a C string. `N` must be the length of the text plus 1, for the
+    /// terminating zero, so that the array has no unused bytes.
     #[inline]
     pub const fn terminated<const N: usize>(&self) -> [u8; N] {
         assert!(N == self.len + 1);
@@ -95,7 +96,7 @@ impl Text {
         out
     }
 
-    /// Its byte at `at`.
+    /// Returns the byte at index `at`.
     #[inline]
     pub const fn at(&self, at: usize) -> u8 {
         self.bytes[at]

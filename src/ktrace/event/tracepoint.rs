@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tracepoints: what fires, and whoever listens.
+//! Tracepoints and their listeners.
 //!
 //! C header: `include/linux/tracepoint.h`.
 
@@ -25,19 +25,19 @@ extern "C" {
     static ktrace_event_users: bindings::tracepoint_ext;
 }
 
-/// What a tracepoint can pass to its listeners: what C passes in one register, and BPF as a number.
+/// A type of arguments of a tracepoint: one that C passes in one register and BPF sees as a number.
 ///
 /// # Safety
 ///
-/// The type must be passed as C passes an integer or a pointer.
+/// The type must be passed like an integer or a pointer in C.
 pub unsafe trait Arg: Copy {
-    /// As BPF sees it.
+    /// Returns the argument as BPF sees it.
     fn to_u64(self) -> u64;
 }
 
 macro_rules! integers {
     ($($type:ty as $unsigned:ty),*) => {$(
-        // SAFETY: An integer.
+        // SAFETY: The type is an integer.
         unsafe impl Arg for $type {
             #[inline]
             fn to_u64(self) -> u64 {
@@ -46,68 +46,68 @@ macro_rules! integers {
         }
     )*};
 }
-// C's events extend nothing by its sign.
+// Signed values are zero-extended, as in C's events.
 integers!(u8 as u8, u16 as u16, u32 as u32, u64 as u64);
 integers!(i8 as u8, i16 as u16, i32 as u32, i64 as u64);
 
-// SAFETY: Passed as an integer.
+// SAFETY: A `bool` is passed like an integer.
 unsafe impl Arg for bool {
     fn to_u64(self) -> u64 {
         u64::from(self)
     }
 }
 
-// SAFETY: An integer.
+// SAFETY: The type is an integer.
 unsafe impl Arg for usize {
     fn to_u64(self) -> u64 {
         self as u64
     }
 }
 
-// SAFETY: An integer.
+// SAFETY: The type is an integer.
 unsafe impl Arg for isize {
     fn to_u64(self) -> u64 {
         self as u64
     }
 }
 
-// SAFETY: A pointer.
+// SAFETY: The type is a pointer to a sized type.
 unsafe impl<T> Arg for *mut T {
     fn to_u64(self) -> u64 {
         self as usize as u64
     }
 }
 
-// SAFETY: A pointer.
+// SAFETY: The type is a pointer to a sized type.
 unsafe impl<T> Arg for *const T {
     fn to_u64(self) -> u64 {
         self as usize as u64
     }
 }
 
-// SAFETY: A pointer, the type being sized.
+// SAFETY: A reference to a sized type is passed like a pointer.
 unsafe impl<T> Arg for &T {
     fn to_u64(self) -> u64 {
         core::ptr::from_ref(self) as usize as u64
     }
 }
 
-// SAFETY: A transparent pointer.
+// SAFETY: `Task` is a transparent wrapper of a pointer.
 unsafe impl Arg for Task<'_> {
     fn to_u64(self) -> u64 {
         self.as_ptr() as usize as u64
     }
 }
 
-/// `struct tracepoint`.
+/// A `struct tracepoint`.
 ///
-/// It has no static call, as those of synthetic events have none: `tracepoint_update_call()` leaves
-/// such a one alone, and what fires walks the list of listeners.
+/// It has no static call, like the tracepoints of synthetic events: `tracepoint_update_call()`
+/// ignores tracepoints without one, and firing iterates over the list of listeners.
 ///
 /// # Invariants
 ///
-/// The kernel reads and writes all of it; here only `key` is looked at, by patched code, and
-/// `funcs`, under SRCU.
+/// The kernel reads and writes all members. The module itself only uses `key`, in patched code, and
+/// reads `funcs` in an SRCU read-side section.
 #[repr(C)]
 pub struct Tracepoint {
     name: *const c_char,
@@ -130,17 +130,17 @@ const _: () = {
     assert!(offset_of!(Tracepoint, ext) == offset_of!(bindings::tracepoint, ext));
 };
 
-// SAFETY: Shared with the kernel by its rules, see the invariant.
+// SAFETY: By the type invariant, it is accessed according to the kernel's rules.
 unsafe impl Sync for Tracepoint {}
 
 impl Tracepoint {
-    /// One that nobody listens to yet.
+    /// Creates a tracepoint without listeners. For `counted`, see [`users`](super::users).
     ///
     /// # Safety
     ///
-    /// `name` must be a C string that stays. `iterator` and `probestub` must be functions with the
-    /// prototype of the listeners. It must be a static of the module. See
-    /// [`users`](super::users) for `counted`.
+    /// `name` must be a static C string. `iterator` and `probestub` must be functions with the
+    /// prototype of the listeners. The returned value must be used to initialise a static of the
+    /// module.
     pub const unsafe fn new(
         name: *const c_char,
         iterator: *const c_void,
@@ -149,7 +149,7 @@ impl Tracepoint {
     ) -> Self {
         Self {
             name,
-            // SAFETY: All zero is a key that is off.
+            // SAFETY: A key with all bytes zero is a disabled key.
             key: unsafe { core::mem::zeroed() },
             static_call_key: core::ptr::null_mut(),
             static_call_tramp: core::ptr::null_mut(),
@@ -163,16 +163,18 @@ impl Tracepoint {
         }
     }
 
-    /// Calls `call` with each listener and its data. Any context where RCU watches.
+    /// Calls `call` with the function and the data of each listener. Any context in which RCU is
+    /// watching.
     #[inline]
     pub fn for_each_listener(&self, mut call: impl FnMut(*mut c_void, *mut c_void)) {
         let mut ctr = core::ptr::null_mut();
-        // SAFETY: Enters a read-side section, in any context.
+        // SAFETY: The function can be called in any context.
         if !unsafe { ktrace_tracepoint_enter(&mut ctr) } {
             return;
         }
-        // SAFETY: A word that the kernel replaces as a whole. The list is not freed within the
-        // section, and ends with an entry without a function.
+        // SAFETY: The pointer to the list is one word, which the kernel replaces as a whole. The
+        // list is not freed during the read-side section, and ends with an entry without a
+        // function.
         unsafe {
             let mut listener = self.funcs.get().read_volatile();
             while !listener.is_null() {
@@ -188,7 +190,7 @@ impl Tracepoint {
     }
 }
 
-/// `struct bpf_raw_event_map`: by which BPF finds a raw tracepoint.
+/// A `struct bpf_raw_event_map`, with which BPF finds a raw tracepoint.
 #[repr(C, align(32))]
 pub struct RawMap {
     tp: *const Tracepoint,
@@ -197,13 +199,15 @@ pub struct RawMap {
     writable_size: u32,
 }
 
-// SAFETY: Constant.
+// SAFETY: It is constant.
 unsafe impl Sync for RawMap {}
 
 impl RawMap {
+    /// Creates the entry for `tp`.
+    ///
     /// # Safety
     ///
-    /// `func` must be a listener of `tp` that hands its `num_args` arguments to BPF.
+    /// `func` must be a listener of `tp` that passes its `num_args` arguments to BPF.
     pub const unsafe fn new(tp: *const Tracepoint, func: *const c_void, num_args: usize) -> Self {
         Self {
             tp,
@@ -214,7 +218,7 @@ impl RawMap {
     }
 }
 
-/// What hands the arguments of a raw tracepoint to BPF.
+/// Functions that pass the arguments of a raw tracepoint to BPF.
 #[cfg(CONFIG_BPF_EVENTS)]
 pub mod bpf {
     use super::*;
@@ -303,15 +307,15 @@ pub mod bpf {
         );
     }
 
-    /// Runs the programs of `link` with one to twelve arguments.
+    /// Runs the BPF programs of `link` with one to twelve arguments.
     ///
     /// # Safety
     ///
-    /// `link` must be what BPF attached the caller with.
+    /// `link` must be the data with which BPF attached the caller as a listener.
     #[inline]
     pub unsafe fn run<const N: usize>(link: *mut c_void, args: [u64; N]) {
         let a = |n: usize| args.get(n).copied().unwrap_or(0);
-        // SAFETY: By the precondition.
+        // SAFETY: The caller guarantees that `link` is the data from BPF.
         unsafe {
             match N {
                 1 => bpf_trace_run1(link, a(0)),

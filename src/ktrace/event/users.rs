@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Whether anybody listens to events that need something to be going on before they can fire:
-//! those that are declared `counted`.
+//! The use of events that need other probes before they can fire: those declared as `counted`.
 //!
-//! Listeners of all kinds count: trace arrays, perf, BPF's raw tracepoints, other modules.
+//! Listeners of all kinds count as users: trace arrays, perf, BPF's raw tracepoints, other modules.
 
 use kernel::{
     error::to_result,
@@ -12,19 +11,20 @@ use kernel::{
 
 use crate::ktrace::symbols::Resolved;
 
-/// What has to be going on while there are users.
+/// A callback that provides what counted events need while they have users.
 pub trait EventUsers {
-    /// There are users, or there are none any more. Called in task context, without locks but those
-    /// of the kernel's that guard turning events on and off, by one at a time, and only as
-    /// long as there is a [`Counting`].
+    /// Called when the first user has appeared (`any` is true) or the last one is gone. Runs in
+    /// task context, in one task at a time, and only while there is a [`Counting`]. No locks are
+    /// held except those of the kernel that serialize the enabling of events.
     ///
-    /// Who turns an event on by its files or by perf goes on when this has returned; BPF and other
-    /// modules do not wait for it.
+    /// A user that enables an event in tracefs or with perf waits until this has returned; BPF and
+    /// other modules do not wait.
     ///
     /// # Errors
     ///
-    /// What they need cannot be had. Who waited is refused with it, and the next one who listens has
-    /// this called again. That there are no users any more cannot be refused.
+    /// Any error if the events cannot be provided with what they need. The users that wait get this
+    /// error, and this is called again when the next listener is attached. An error has no effect
+    /// if `any` is false.
     fn changed(any: bool) -> Result;
 }
 
@@ -33,20 +33,22 @@ extern "C" {
     fn ktrace_event_users_stop();
 }
 
-/// Evidence that the users are counted: to be kept as long as the module is loaded.
+/// Evidence that the users are counted, which must be kept while the module is loaded.
 pub struct Counting(());
 
 impl Counting {
-    /// Calls [`EventUsers::changed`] as things are, and from now on whenever they change. May
+    /// Calls [`EventUsers::changed`] with the present state, and from now on after each change. May
     /// sleep.
     ///
     /// # Errors
     ///
-    /// That of the call: an event was on before, and would be silent.
+    /// The error of this call of [`EventUsers::changed`]: an event had been enabled before and
+    /// would not fire.
     pub fn new(_: Resolved) -> Result<Self> {
-        // Before the call: dropped, it waits for work that others queue.
+        // Created before the call: on an error, its drop waits for work that other callers have
+        // queued.
         let this = Self(());
-        // SAFETY: May sleep; queues the work and waits for it.
+        // SAFETY: Queues the work and waits for it; sleeping is allowed here.
         to_result(unsafe { ktrace_event_users_start() })?;
         Ok(this)
     }
@@ -54,13 +56,14 @@ impl Counting {
 
 impl Drop for Counting {
     fn drop(&mut self) {
-        // SAFETY: May sleep: modules are unloaded where that is allowed. No work is queued after this,
-        // not even by those who do not hold the module and stop to listen when it goes.
+        // SAFETY: Sleeping is allowed where modules are unloaded. No work is queued after this, not
+        // even by listeners without a reference to the module that are detached when it is
+        // unloaded.
         unsafe { ktrace_event_users_stop() }
     }
 }
 
-/// Names the one type whose [`EventUsers`] is called.
+/// Sets the type whose [`EventUsers`] is called. A module uses this once.
 #[macro_export]
 macro_rules! bind_event_users {
     ($type:ty) => {
