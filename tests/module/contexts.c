@@ -117,8 +117,9 @@ static void go(void)
 #define SPIN_MS 10000
 
 /*
- * Not a context: a task that sleeps until the first "go", then spins with preemption disabled until the
- * second one, so that the test can make changes, and is woken up before it has gone to sleep again.
+ * Not a context: a task that sleeps until the first "go", then spins with preemption disabled until
+ * the second one, so that the test can make changes, and is woken up before it has gone to sleep
+ * again.
  */
 static void wake_self(void)
 {

@@ -7,7 +7,6 @@
 //! and a name (see `floors.c`), `watch` and a process (see `dead.c`), or `set_back` and a number of
 //! counts (see `compact.c`). It shows the sum of the numbers that the attached probe got, and the
 //! number of open calls of the watched process at its exit and after its last context switch.
-//! of the watched process at its exit and after its last context switch.
 //!
 //! The module also tests that ktrace can be used by another module than ferrotrace.
 
