@@ -17,7 +17,7 @@
 #                 are several processors, the instructions of all busy ones count
 #   LOG           the file for the kernel's console (build/KERNEL-ARCH/console.log)
 #   APPEND        additional words for the kernel command line
-#   REBOOT        1: a guest that reboots boots again, with its memory; otherwise it ends
+#   REBOOT        1: a guest that reboots keeps its memory; otherwise, a reboot ends the run
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/../scripts/lib.sh"

@@ -55,7 +55,8 @@ if [ -z "$wanted" ]; then
 elif [ "$(rustc --version 2>/dev/null)" = "$wanted" ]; then
 	tools=
 	for tool in bindgen bpftool; do
-		command -v $tool >/dev/null || lack "its Rust is this machine's, but $tool is missing"
+		command -v $tool >/dev/null ||
+			lack "its Rust is this machine's, but $tool is missing"
 	done
 else
 	tools=$top/scripts/env.sh

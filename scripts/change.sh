@@ -56,13 +56,16 @@ touched() {
 		tests/slowname/*) echo '1 filter/*' ;;
 		tests/failcall/*) echo 0 faults/registers ;;
 		src/*compact*) echo '1 compact/*' ;;
-		src/fgraph* | src/*/fgraph* | src/show* | src/limits* | src/profile/*) echo '1 graph/*' ;;
+		src/fgraph* | src/*/fgraph* | src/show* | src/limits* | src/profile/*)
+			echo '1 graph/*' ;;
 		src/filter/* | src/watch/* | src/ktrace/task* | src/ktrace/gate* | src/ktrace/pid_map*)
 			echo '1 filter/*' ;;
 		src/control* | src/ktrace/tracefs* | src/ktrace/error_log*) echo '1 control/*' ;;
-		src/sched/* | src/events* | src/ktrace/event* | src/ktrace/sched*) echo '1 events/*' ;;
+		src/sched/* | src/events* | src/ktrace/event* | src/ktrace/sched*)
+			echo '1 events/*' ;;
 		src/recorder* | src/ktrace/records* | src/ktrace/ftrace_ops*) echo '1 record/*' ;;
-		src/ktrace/*option* | src/ktrace/iter* | src/ktrace/seq* | src/ktrace/tracer*) echo '1 files/*' ;;
+		src/ktrace/*option* | src/ktrace/iter* | src/ktrace/seq* | src/ktrace/tracer*)
+			echo '1 files/*' ;;
 		src/lib.rs | src/arrays* | src/ktrace/*instances* | src/ktrace/symbols* | \
 			src/ktrace/abi* | src/ktrace/btf*)
 			echo '1 basic/*' ;;

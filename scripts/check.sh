@@ -57,7 +57,8 @@ check_shellcheck() {
 	{
 		files '*.sh'
 		files ':!*.sh' ':!*.tc' | while read -r file; do
-			! head -n 2 "$file" | grep -Eq '^#!/bin/sh|^# shellcheck shell=sh' || echo "$file"
+			! head -n 2 "$file" | grep -Eq '^#!/bin/sh|^# shellcheck shell=sh' ||
+				echo "$file"
 		done
 	} | in_env xargs shellcheck --external-sources
 	files '*.tc' | in_env xargs shellcheck --shell=sh --exclude=SC2154

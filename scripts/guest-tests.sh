@@ -12,8 +12,8 @@
 # boots again; clients, which needs a guest with more programs.
 #
 # SHARE=1/2 runs every second case of tests/cases, SHARE=2/2 the other ones: in two boots at the
-# same time. ALSO=PATTERN,... also runs the cases that match (tests/run describes the order).
-# RETRY=1 runs a case that failed twice more, and counts it as passed if it passes both times.
+# same time. ALSO=PATTERN,... also runs the cases that match (tests/run describes the order). With
+# RETRY=1, a case that failed is run again twice, and counts as passed if it passes both times.
 # DEADLINE, in seconds of date +%s: cases that have not begun by then are skipped. Kernels that are
 # built here panic on a warning.
 

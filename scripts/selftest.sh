@@ -42,7 +42,8 @@ expect() {
 }
 
 echo '# the test runner itself'
-expect 0 outcomes/pass '^ok 1 outcomes/pass # .* \([0-9]+\.[0-9] s\)$' '^1 passed, 0 failed, 0 skipped$'
+expect 0 outcomes/pass '^ok 1 outcomes/pass # .* \([0-9]+\.[0-9] s\)$' \
+	'^1 passed, 0 failed, 0 skipped$'
 DEADLINE=1
 expect 0 outcomes/fail '^ok 1 selftest # SKIP no time left' '^0 passed, 0 failed, 1 skipped$'
 # The case that hangs takes longer than this.
@@ -52,12 +53,15 @@ expect 1 'outcomes/[hu]*' '^not ok 1 outcomes/hang' '^ok 2 outcomes/unresolved #
 DEADLINE=
 expect 1 'outcomes/*' '^not ok . outcomes/fail' '^# the reason' '^not ok . outcomes/hang # TIMEOUT' \
 	'^not ok . outcomes/unresolved # UNRESOLVED' '^not ok . outcomes/unsupported # UNSUPPORTED' \
-	'^ok . outcomes/skipped # SKIP' '^ok . outcomes/cpus # SKIP only on 1000 CPUs' 'WARNING: made up by a test' \
+	'^ok . outcomes/skipped # SKIP' '^ok . outcomes/cpus # SKIP only on 1000 CPUs' \
+	'WARNING: made up by a test' \
 	'^2 passed, 5 failed, 2 skipped$'
-expect 1 'again/*' '^not ok . again/once' '^# FAIL: not yet' '^not ok . again/often' '^# status 1 after: .* 1 \]' \
+expect 1 'again/*' '^not ok . again/once' '^# FAIL: not yet' '^not ok . again/often' \
+	'^# status 1 after: .* 1 \]' \
 	'^0 passed, 2 failed, 0 skipped$'
 RETRY=1
-expect 1 'again/*' '^ok . again/once' '^# again/once failed once, then passed twice' '^# FAIL: not yet' \
+expect 1 'again/*' '^ok . again/once' '^# again/once failed once, then passed twice' \
+	'^# FAIL: not yet' \
 	'^not ok . again/often' '^1 passed, 1 failed, 0 skipped$'
 RETRY=0
 # Each share has one of two cases.
@@ -70,7 +74,8 @@ SHARE=1/3 ALSO='outcomes/skipped,outcomes/p*'
 expect 0 'outcomes/[cps]*' '^ok 1 outcomes/skipped ' '^ok 2 outcomes/cpus ' '^ok 3 outcomes/pass ' \
 	'^1 passed, 0 failed, 2 skipped$'
 SHARE='' ALSO=''
-expect 1 'death/*' '1 result.s. missing' 'guest status 125' 'Kernel panic' '^0 passed, 3 failed, 0 skipped$'
+expect 1 'death/*' '1 result.s. missing' 'guest status 125' 'Kernel panic' \
+	'^0 passed, 3 failed, 0 skipped$'
 expect 1 no/such/case 'no case matches' '^0 passed, 2 failed, 0 skipped$'
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

@@ -7,7 +7,7 @@
 # kernels. T selects some of the tests in the guest by patterns, and leaves out the others;
 # T=lockdown, T=oops, T=reboot and T=clients select the tests under lockdown, during kernel oopses,
 # across a reboot, and with trace-cmd, perf and bpftrace, each of which needs a boot of its own.
-# RETRY=1 runs a case that failed twice more, and counts it as passed if it passes both times.
+# With RETRY=1, a case that failed is run again twice, and counts as passed if it passes both times.
 # BRIEF=1 reduces repetitions that wait for a rare fault to a tenth, and runs some tests that take
 # many minutes on one architecture only. The last line of output is `N passed, N failed, N skipped`.
 

@@ -23,7 +23,7 @@ arm64) target=aarch64-unknown-linux-gnu ;;
 *) die "ARCH=$arch: neither x86_64 nor arm64" ;;
 esac
 
-# Build without the standard library, so that the plugin works with any C library.
+# Build without the standard library, so that the plugin needs no newer C library than the machine's.
 build() {
 	mkdir -p "$out"
 	"$top/scripts/env.sh" bindgen --use-core --no-layout-tests --no-doc-comments \

@@ -50,7 +50,7 @@ mod ktrace {
             Relaxed, //
         };
 
-        /// Reads and writes a value once.
+        /// Accesses a value like `READ_ONCE()` and `WRITE_ONCE()`.
         pub trait Once<T> {
             /// Returns the value.
             fn read_once(&self) -> T;

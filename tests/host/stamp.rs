@@ -91,7 +91,7 @@ fn what_a_task_did_before_it_was_followed_is_left_out() {
     let before = turn(&current, Doing::WOKEN, 9, 250, 200);
     assert_eq!(before, Before::Since(200));
     assert_eq!(current.get().since_ns, 250);
-    // The state is the same as expected, but the number of switches differs.
+    // The transition fits the stored state, but the number of switches does not.
     turn(&current, Doing::RUNNING, 9, 260, 200);
     let before = turn(&current, Doing::BLOCKED, 11, 350, 300);
     assert_eq!(before, Before::Since(300));
