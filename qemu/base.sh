@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: base.sh ARCH
 #
-# Prints the path of the initramfs that every boot of ARCH starts from, made anew only if what
-# goes into it has changed.
+# Prints the path of the initramfs that every boot of ARCH starts from. It is made only if its
+# contents have changed.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/../scripts/lib.sh"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: clients.sh ARCH
 #
-# Prints the path of an archive for the initramfs with trace-cmd, perf and bpftrace, made first
-# if it is missing. It is the same for all kernels, and so is kept with them.
+# Prints the path of an archive for the initramfs with trace-cmd, perf and bpftrace, which is made
+# first if it is missing. All kernels use the same archive, so it is kept in the cache.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/../scripts/lib.sh"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: initramfs.sh ARCH DIRECTORY
 #
-# Makes the part of the initramfs that every boot has, DIRECTORY/base.cpio: busybox, init, the
-# tests and their helper programs. Run in the build environment.
+# Makes the part of the initramfs that every boot has, DIRECTORY/base.cpio: busybox, init, the tests
+# and their helper programs. Run in the build environment.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/../scripts/lib.sh"
@@ -26,13 +26,13 @@ for d in bin lib dev proc sys tmp run root extra etc; do
 	mkdir -p "$root/$d"
 done
 cp "$busybox" "$root/bin/busybox"
-# Its applets are the same on all architectures.
+# busybox has the same applets on all architectures.
 /usr/bin/busybox --list | while read -r applet; do
 	[ "$applet" = busybox ] || ln -s busybox "$root/bin/$applet"
 done
 install -m 755 "$top/qemu/init" "$root/init"
 echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
-# For what somebody without privileges may do.
+# For tests with an unprivileged user.
 echo 'nobody:x:65534:65534:nobody:/:/bin/sh' >>"$root/etc/passwd"
 printf 'root:x:0:\nnogroup:x:65534:\n' >"$root/etc/group"
 
@@ -43,7 +43,8 @@ cross=$(cross_compile "$arch")
 for source in "$top"/tests/helpers/*.c; do
 	[ -e "$source" ] || continue
 	helper=${source##*/}
-	"${cross#*=}gcc" -static -O2 -Wall -Wextra -Werror -pthread -o "$root/bin/${helper%.c}" "$source"
+	"${cross#*=}gcc" -static -O2 -Wall -Wextra -Werror -pthread -o "$root/bin/${helper%.c}" \
+		"$source"
 done
 
 cd "$root"

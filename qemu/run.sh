@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: [VARIABLE=...] run.sh
 #
-# Boots a kernel under QEMU with the module in it. On standard output comes what the command in
-# the guest prints; the exit status is the command's, 124 when its time is up, or 125 when the
-# guest died. All is told by the environment:
+# Boots a kernel under QEMU with the module. Standard output is what the command in the guest
+# prints; the exit status is that of the command, 124 after a timeout, or 125 if the guest died.
+# The environment has the settings:
 #   ARCH, KERNEL  what to boot (x86_64, debian)
-#   CMD           the command, a piece of shell script; without it, an interactive shell
-#   TIMEOUT       seconds that the guest may take, boot included (120; a shell has no limit)
+#   CMD           the command, a shell script; without it, an interactive shell is started
+#   TIMEOUT       run time of the guest in seconds, with the boot (120; a shell has no limit)
 #   MODULE        the module (build/KERNEL-ARCH/ferrotrace.ko)
-#   LOAD          0: do not insmod it
-#   EXTRA         a folder whose files are put into /extra
+#   LOAD          0: do not load the module
+#   EXTRA         a directory whose files are copied to /extra
 #   CLIENTS       1: with trace-cmd, perf and bpftrace in the guest
-#   SMP, MEM      processors (2) and MiB of memory
-#   ICOUNT        1: a nanosecond of the guest is an instruction, whatever the host does. Of several
-#                 processors, all that are busy are counted
-#   LOG           where the kernel's console goes (build/KERNEL-ARCH/console.log)
-#   APPEND        more words for the kernel's command line
-#   REBOOT        1: a guest that reboots boots once more, with what its memory holds; else that ends it
+#   SMP, MEM      processors (2) and memory in MiB
+#   ICOUNT        1: a nanosecond of the guest is an instruction, whatever the host does. If there
+#                 are several processors, the instructions of all busy ones count
+#   LOG           the file for the kernel's console (build/KERNEL-ARCH/console.log)
+#   APPEND        additional words for the kernel command line
+#   REBOOT        1: a guest that reboots keeps its memory; otherwise, a reboot ends the run
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/../scripts/lib.sh"
@@ -64,12 +64,12 @@ clients=/dev/null
 mkdir -p "$out"
 work=$(mktemp -d "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
 log=${LOG:-$out/console.log}
-# Another run may have the same name for its log: it gets there at the end.
+# Another run may use the same log file: it is moved there at the end.
 trap 'mv -f "$work/console" "$log" 2>/dev/null; rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# What this run adds to the initramfs: a last archive, which the kernel unpacks over the others.
+# The files of this run: a last archive of the initramfs, which the kernel unpacks over the others.
 root=$work/root
 mkdir -p "$root/lib" "$root/extra"
 if [ -e "$MODULE" ]; then
@@ -103,23 +103,26 @@ mem=${MEM:-$((mem + 3 * $(du -cm "$root" "$clients" | tail -n 1 | cut -f1)))}
 case $arch in
 x86_64)
 	cpu=max
-	# What the kernel knows of AMD's caches it finds out with preemption on, where it must not be, if there is one CPU.
+	# If there is one CPU, AMD code of the kernel reads cache information with preemption on,
+	# where it must be off.
 	[ "$kernel" != up ] || cpu=max,vendor=GenuineIntel
 	set -- qemu-system-x86_64 -cpu $cpu
-	# A host that is busy makes its two clocks run apart, which the kernel takes for a broken TSC.
+	# On a loaded host, the clocks of the guest drift apart, which the kernel would attribute to
+	# a broken TSC.
 	console='ttyS0 tsc=nowatchdog'
-	# And if it stops the guest while the kernel measures the TSC, the guest's clock is wrong: it was seen to
-	# run 17 times too fast.
+	# If the host pauses the guest while the kernel calibrates the TSC, the guest's clock is
+	# wrong: it was seen to run 17 times too fast.
 	[ "$ICOUNT" = 1 ] || console="$console tsc_early_khz=$("$top/qemu/tsc-khz.sh")" ;;
 arm64)
 	set -- qemu-system-aarch64 -M virt,gic-version=3 -cpu max,pauth-impdef=on
-	# NMIs, in kernels that were built for them.
+	# Enable NMIs in kernels that were built for them.
 	console='ttyAMA0 irqchip.gicv3_pseudo_nmi=1' ;;
 esac
-# With a thread for each CPU, x86_64 kernels now and then died of a breakpoint (Oops: int3) in code that
-# they were patching, and on arm64 an event that was turned on did not fire, once in thirty times; with
-# one thread for all neither was seen. What that costs: on arm64 each patch of the kernel's text waits
-# until every other CPU has had its turn, which for one that never rests is 100 ms.
+# With a thread for each CPU, x86_64 kernels died occasionally from a breakpoint (Oops: int3) in
+# code that was being patched; on arm64, an event that was enabled did not fire, once in thirty
+# times. With one thread for all CPUs, neither was seen. The cost: on arm64, each patch of the
+# kernel's text waits until every other CPU has had its turn, which takes 100 ms for a CPU that is
+# always busy.
 case $ICOUNT in
 0) set -- "$@" -accel tcg,thread=single ;;
 1) set -- "$@" -accel tcg -icount shift=0,sleep=off ;;
@@ -133,7 +136,7 @@ set -- "$@" -smp "${SMP:-2}" -m "${mem}M" -nodefaults -display none \
 [ "$REBOOT" = 1 ] || set -- "$@" -no-reboot
 : >"$work/console"
 
-# Debug information is of no use in there, and loading it takes time.
+# Debug information is not needed in the guest, and loading it takes time.
 cross=$(cross_compile "$arch")
 # shellcheck disable=SC2016 # for the shell inside
 pack='cd "$1/root" && { [ ! -e lib/ferrotrace.ko ] || "$4" --strip-debug lib/ferrotrace.ko; } &&
@@ -142,7 +145,7 @@ pack='cd "$1/root" && { [ ! -e lib/ferrotrace.ko ] || "$4" --strip-debug lib/fer
 set -- "$top/scripts/env.sh" sh -c "$pack" sh "$work" "$base" "$clients" "${cross#*=}strip" "$@"
 status=0
 if [ -n "${CMD:-}" ]; then
-	# --foreground: a process group of its own would be out of the reach of Ctrl-C.
+	# --foreground: in a process group of its own, the command would not get Ctrl-C.
 	timeout --foreground --kill-after=10 "${TIMEOUT:-120}" "$@" </dev/null || status=$?
 else
 	say "console log: $work/console, later $log; leave with 'exit' or Ctrl-D"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Prints the frequency, in kHz, of the counter of this machine that QEMU shows an emulated guest as its
- * TSC. Each reading of the counter lies between two of the clock; of many, the one with the shortest
- * interval counts, so it does not matter what else the machine does.
+ * Prints the frequency, in kHz, of the counter of this machine that QEMU presents to an emulated
+ * guest as its TSC. Each reading of the counter is between two readings of the clock. Of many
+ * attempts, the one with the shortest interval is used, so a loaded machine does not matter.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: tsc-khz.sh
 #
-# Prints the frequency of the TSC of emulated guests, in kHz (tsc-khz.c), measured once for each boot of
+# Prints the TSC frequency of emulated guests in kHz (tsc-khz.c). It is measured once per boot of
 # this machine.
 
 # shellcheck source=scripts/lib.sh

@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: [ARCH=...] [JSON=FILE] bench.sh [check]
 #
-# Counts the guest's instructions that tracing adds to an operation, ours and the kernel's own, on the
-# stock kernel of one architecture or of both (bench/rows, bench/surroundings), and prints a table
-# (bench/report.py), and another with ratios of time (bench/wallclock); into FILE the same as JSON. With
-# `check`, compares with bench/limits instead, and closes with one line, `N passed, N failed, N skipped`.
+# Counts the guest instructions that tracing adds to an operation, for ferrotrace and for the
+# kernel's own tracers, on the stock kernel of one architecture or of both (bench/rows,
+# bench/surroundings). Prints a table (bench/report.py), and another one with ratios of time
+# (bench/wallclock); writes the same data to FILE as JSON. With `check`, compares the numbers with
+# bench/limits instead, and prints `N passed, N failed, N skipped` as the last line.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 how=${1:-table}
 [ -z "${JSON:-}" ] || : >>"$JSON" || die "JSON=$JSON: cannot be written"
 
-# count ARCHITECTURE ROWS ICOUNT CPUS CLIENTS: what a guest prints, into build/bench-ARCHITECTURE/ROWS.
+# count ARCHITECTURE ROWS ICOUNT CPUS CLIENTS: runs a guest, and writes its output to
+# build/bench-ARCHITECTURE/ROWS.
 count() {
 	_out=$top/build/bench-$1
 	_status=0
@@ -25,7 +27,7 @@ count() {
 	fi
 }
 
-# count_all ARCHITECTURE: all its rows, into build/bench-ARCHITECTURE/ARCHITECTURE.
+# count_all ARCHITECTURE: writes all rows of it to build/bench-ARCHITECTURE/ARCHITECTURE.
 count_all() {
 	if [ "$how" = check ]; then
 		count "$1" 'rows limits' 1 1 0
@@ -37,8 +39,8 @@ count_all() {
 	cat "$_out/rows" "$_out/surroundings" 2>/dev/null >"$_out/$1" || :
 }
 
-# pack_job ARCHITECTURE DIRECTORY: job.tar.gz, which bench/surroundings compiles: three programs of ours and the
-# headers that they include.
+# pack_job ARCHITECTURE DIRECTORY: makes job.tar.gz, which bench/surroundings compiles: three
+# programs of this project and the headers that they include.
 pack_job() {
 	# shellcheck disable=SC2016 # for the shell inside
 	"$top/scripts/env.sh" sh -ec '
@@ -50,7 +52,8 @@ pack_job() {
 		"$1"gcc -M "$job"/*.c | tr " " "\n" | grep "^/.*\.h$" | grep -v /lib/gcc | sort -u |
 			xargs cp --parents -t "$job"
 		cd "$job"
-		for dir in usr/include usr/include/*-linux-gnu usr/*-linux-gnu/include usr/lib/linux/uapi/*; do
+		for dir in usr/include usr/include/*-linux-gnu usr/*-linux-gnu/include \
+			usr/lib/linux/uapi/*; do
 			[ ! -d "$dir" ] || echo "-I$dir"
 		done >include
 		tar czf ../job.tar.gz ./*
@@ -64,7 +67,8 @@ for arch in ${ARCH:-x86_64 arm64}; do
 	out=$top/build/bench-$arch
 	rm -rf "$out"
 	mkdir -p "$out/extra"
-	cp "$top/bench/rows" "$top/bench/surroundings" "$top/bench/wallclock" "$top/bench/functions" "$out/extra"
+	cp "$top/bench/rows" "$top/bench/surroundings" "$top/bench/wallclock" "$top/bench/functions" \
+		"$out/extra"
 	[ "$how" = check ] || pack_job "$arch" "$out/extra"
 	cross=$(cross_compile "$arch")
 	"$top/scripts/env.sh" "${cross#*=}strip" --strip-debug -o "$out/extra/ktrace_test.ko" \
@@ -73,7 +77,7 @@ for arch in ${ARCH:-x86_64 arm64}; do
 		-o "$out/extra/measure" "$top/bench/measure.c"
 	set -- "$@" "$out/$arch"
 done
-# Side by side: to an instruction it is the same however long it takes.
+# Run the guests concurrently: the number of instructions does not depend on how long they take.
 guests=
 trap 'kill $guests 2>/dev/null; exit 130' INT
 trap 'kill $guests 2>/dev/null; exit 143' TERM

@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Makes modules that must be refused, in whole or in part, from one that is good.
+"""Makes modules that must be refused, completely or in part, from a correct one.
 
 Usage: broken-modules.py MODULE FINGERPRINTS DIRECTORY
 
   foreign-struct.ko     expects another layout of `struct tracer`
-  renumbered-struct.ko  expects it elsewhere in BTF, and finds it all the same
+  renumbered-struct.ko  expects it at another ID in BTF, but finds it
   foreign-function.ko   expects another prototype of tracing_log_err()
-  no-function.ko        wants a function that no kernel has
-  no-data.ko            wants a variable that no kernel has
-  self-test-1.ko        is loaded, but finds in its self-test that records cannot grow,
-  self-test-2.ko        or that what an interrupt has written is not committed,
-  self-test-3.ko        or that it does not show that a page is read,
+  no-function.ko        needs a function that no kernel has
+  no-data.ko            needs a variable that no kernel has
+  self-test-1.ko        is loaded, but its self-test finds that records cannot grow,
+  self-test-2.ko        or that a record of an interrupt is not committed,
+  self-test-3.ko        or that it cannot be detected that a page is being read,
   self-test-4.ko        or that a file cannot be held at a record,
-  self-test-5.ko        or that a call's frame is not found again
-  misfits               a line for each thing that is looked for or compared when the module is loaded:
-                        what the kernel log has to name if it is not there or differs, a byte in octal, and
-                        where in the module it makes that so. The first line has the module's SHA-256 sum.
+  self-test-5.ko        or that the frame of a call is not found again
+  misfits               a line for each item that is looked up or compared when the module is
+                        loaded: the name that the kernel log must contain if the item is missing
+                        or differs, a byte in octal, and the offsets in the module at which the
+                        byte causes this. The first line is the SHA-256 sum of the module.
 """
 
 import hashlib
@@ -27,14 +28,14 @@ import sys
 
 
 def replaced(module: bytes, pattern: bytes, new: bytes) -> bytes:
-    """The module with one piece of data replaced, which it must have exactly once."""
+    """Returns the module with the pattern, which must occur exactly once, replaced."""
     result, found = re.subn(pattern, lambda _: new, module)
     if found != 1:
         sys.exit(f"broken-modules: {pattern!r} is in the module {found} times")
     return result
 
 
-# What the module looks for by name, as its source has it: functions and data, then tracepoints.
+# Where the source has the names that the module looks up: functions and data, then tracepoints.
 WANTED = {
     "src/ktrace/symbols.rs": r'c"(\w+)", "',
     "src/ktrace/task.c": r'^\t\{ "(\w+)", ktrace_probe_',
@@ -43,7 +44,7 @@ WANTED = {
 
 
 def misfits(module: bytes, hashes: dict[str, int]) -> list[str]:
-    """The lines of that table, in no order."""
+    """Returns the lines of the table, in no particular order."""
     lines = [hashlib.sha256(module).hexdigest()]
 
     def line(said: str, byte: int, offsets: list[int]) -> None:
@@ -55,7 +56,7 @@ def misfits(module: bytes, hashes: dict[str, int]) -> list[str]:
     for path, pattern in WANTED.items():
         for name in dict.fromkeys(re.findall(pattern, (top / path).read_text(), re.M)):
             found = re.finditer(rb"(?<!_)" + name.encode() + rb"\0", module)
-            # This one is found otherwise, and named otherwise.
+            # This symbol is found in another way; the message has its real name.
             said = name if name == "kallsyms_lookup_name" else name[:-1] + "0"
             line(said, ord("0"), [match.end() - 2 for match in found])
     for name, value in hashes.items():
@@ -76,13 +77,13 @@ def main() -> None:
         old, new = struct.pack("<Q", hashes[name]), struct.pack("<Q", hashes[name] ^ 1)
         return replaced(module, re.escape(old), new)
 
-    # The id comes behind the fingerprint.
+    # The ID follows the fingerprint.
     def renumbered(name: str) -> bytes:
         old = struct.pack("<QI", hashes[name], ids[name])
         new = struct.pack("<QI", hashes[name], ids[name] + 1)
         return replaced(module, re.escape(old), new)
 
-    # A string of the tables, not the tail of a longer name in the symbol table.
+    # A string in the tables, not the end of a longer name in the symbol table.
     def renamed(name: bytes) -> bytes:
         return replaced(module, b"(?<!_)" + name + b"\0", name[:-1] + b"0\0")
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Host tool: prints, as Rust source, the fingerprints that a module expects of its kernel; or, as a
-//! C header, where members of structs lie; or, as arguments of rustc, what this kernel has of what only some have.
+//! Host tool. Prints the fingerprints that a module expects of its kernel, as Rust source; or the
+//! offsets of struct members, as a C header; or which optional items this kernel has, as arguments
+//! of rustc.
 //!
-//! Usage: `btf_fingerprint LIST BTF [members|cfgs]`, where LIST is `src/ktrace/abi.list` and BTF the raw
-//! contents of the `.BTF` section of the kernel that the module is built for.
+//! Usage: `btf_fingerprint LIST BTF [members|cfgs]`. LIST is `src/ktrace/abi.list`, BTF the raw
+//! contents of the `.BTF` section of the kernel for which the module is built.
 
 #[path = "../src/ktrace/btf.rs"]
 mod btf;
@@ -77,7 +78,7 @@ fn run(list: &str, raw: &str, what: &str) -> Result<String, String> {
     match what {
         "members" => Ok(header),
         "cfgs" => Ok(cfgs),
-        // Had bindgen got a member wrong, what it made would not fit.
+        // If bindgen's layout of a member were wrong, the size would differ.
         _ => Ok(out + "];\n" + &sizes),
     }
 }

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: build-kdir.sh DIRECTORY
 #
-# Builds the module for a kernel tree of the user's, with the machine's own tools if the kernel's
-# Rust was compiled by them, else with the build environment's. Says all that the tree lacks.
+# Builds the module for a kernel tree of the user. Uses the tools of this machine if the Rust code
+# of that kernel was compiled with them, otherwise those of the build environment. Lists everything
+# that the tree lacks.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -28,7 +29,7 @@ if grep -q '^CONFIG_RUST=y' "$config"; then
 	[ -e "$kdir/rust/libkernel.rmeta" ] ||
 		lack "no metadata of the kernel's crates (rust/*.rmeta): make modules_prepare there" \
 			"(a Debian kernel's headers never have it: use make KERNEL=$(cat \
-			"$kdir/include/config/kernel.release" 2>/dev/null || echo its-release))"
+				"$kdir/include/config/kernel.release" 2>/dev/null || echo its-release))"
 fi
 if [ -e "$kdir/vmlinux" ]; then
 	btf=$kdir/vmlinux
@@ -47,14 +48,15 @@ else
 	lack 'neither for x86_64 nor for arm64'
 fi
 
-# Whose tools? Crate metadata can only be read by the very compiler that wrote it.
+# Choose the tools: crate metadata can only be read by the compiler that wrote it.
 wanted=$(sed -n 's/^CONFIG_RUSTC_VERSION_TEXT="\(.*\)"$/\1/p' "$config")
 if [ -z "$wanted" ]; then
 	lack 'not configured with a Rust compiler'
 elif [ "$(rustc --version 2>/dev/null)" = "$wanted" ]; then
 	tools=
 	for tool in bindgen bpftool; do
-		command -v $tool >/dev/null || lack "its Rust is this machine's, but $tool is missing"
+		command -v $tool >/dev/null ||
+			lack "its Rust is this machine's, but $tool is missing"
 	done
 else
 	tools=$top/scripts/env.sh

@@ -3,8 +3,8 @@
 # Usage: [VARIABLE=...] build.sh [--install]
 #
 # Builds the module into build/KERNEL-ARCH/, or build/kdir/ if KDIR names a kernel tree. With
-# --install, copies it to ferrotrace.ko and says which kernel that is for; then, if neither
-# KERNEL, ARCH nor KDIR says otherwise, it is built for the running kernel, where possible.
+# --install, copies it to ferrotrace.ko and prints for which kernel it is. If in that case none of
+# KERNEL, ARCH and KDIR is given, the module is built for the running kernel, if possible.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"

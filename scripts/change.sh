@@ -2,33 +2,33 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: [BASE=COMMIT] change.sh
 #
-# Decides which tests a change needs on kernels that run only a share of them, and prints it as
-# three assignments:
-#   number=N    a number that grows by one from commit to commit, for shares that rotate
-#   base=COMMIT what the change is compared with; empty if that is unknown
-#   also=...    the folders and cases of tests that the change touches, as ALSO of guest-tests.sh
-#               takes them
-# The change is what happened since BASE. Without BASE, that is the latest commit before HEAD that
-# passed test-change.sh on this machine (the cache has a list); without one, the latest that is a
-# day older than HEAD, or the oldest that there is. Uncommitted changes count. Works in any clone,
-# also a shallow one, and without git, where it knows nothing of changes.
+# Decides which tests a change needs on kernels that run only a share of them, and prints three
+# assignments:
+#   number=N    a number that increases by one with each commit, for shares that rotate
+#   base=COMMIT the commit that the change is compared with; empty if it is unknown
+#   also=...    the test directories and cases that the change affects, in the format of ALSO of
+#               guest-tests.sh
+# The change is everything since BASE. Without BASE, this is the latest commit before HEAD that
+# passed test-change.sh on this machine (the cache has a list); if there is none, the latest commit
+# that is a day older than HEAD, or the oldest one. Uncommitted changes count. Works in any clone,
+# also in a shallow one, and without git, where changes are not known.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 cd "$top"
 
-# shallow: whether the history was cut off, so that the number of commits says nothing.
+# shallow: succeeds if the history is truncated, so that the number of commits is not known.
 shallow() {
 	[ "$(git rev-parse --is-shallow-repository)" = true ]
 }
 
-# passed_before: the latest commit before HEAD that is in the list.
+# passed_before: prints the latest commit before HEAD that is in the list.
 passed_before() {
 	[ -s "$cache/changes-passed" ] || return 0
 	git rev-list HEAD | tail -n +2 | grep -Fxm 1 -f "$cache/changes-passed" || :
 }
 
-# day_before: the latest commit that is a day older than HEAD, or the oldest.
+# day_before: prints the latest commit that is a day older than HEAD, or the oldest one.
 day_before() {
 	time=$(git log -1 --format=%ct)
 	found=$(git rev-list -1 --before=$((time - 86400)) HEAD)
@@ -36,14 +36,14 @@ day_before() {
 	[ "$found" = "$(git rev-parse HEAD)" ] || echo "$found"
 }
 
-# touched: of each file of a list, the tests that are about it. Those that no folder is about have
-# no line: the shares cover them.
+# touched: prints the tests for each file of a list. For a file without specific tests, nothing is
+# printed: the shares cover it.
 touched() {
 	while read -r file; do
 		case $file in
 		tests/cases/*.tc)
 			name=${file#tests/cases/}
-			# It may have been removed.
+			# The file may have been removed.
 			[ ! -e "$file" ] || echo "0 ${name%.tc}"
 			echo "1 ${name%/*}/*" ;;
 		tests/clients/* | tools/traceevent/* | qemu/clients*) echo 1 clients ;;
@@ -56,13 +56,16 @@ touched() {
 		tests/slowname/*) echo '1 filter/*' ;;
 		tests/failcall/*) echo 0 faults/registers ;;
 		src/*compact*) echo '1 compact/*' ;;
-		src/fgraph* | src/*/fgraph* | src/show* | src/limits* | src/profile/*) echo '1 graph/*' ;;
+		src/fgraph* | src/*/fgraph* | src/show* | src/limits* | src/profile/*)
+			echo '1 graph/*' ;;
 		src/filter/* | src/watch/* | src/ktrace/task* | src/ktrace/gate* | src/ktrace/pid_map*)
 			echo '1 filter/*' ;;
 		src/control* | src/ktrace/tracefs* | src/ktrace/error_log*) echo '1 control/*' ;;
-		src/sched/* | src/events* | src/ktrace/event* | src/ktrace/sched*) echo '1 events/*' ;;
+		src/sched/* | src/events* | src/ktrace/event* | src/ktrace/sched*)
+			echo '1 events/*' ;;
 		src/recorder* | src/ktrace/records* | src/ktrace/ftrace_ops*) echo '1 record/*' ;;
-		src/ktrace/*option* | src/ktrace/iter* | src/ktrace/seq* | src/ktrace/tracer*) echo '1 files/*' ;;
+		src/ktrace/*option* | src/ktrace/iter* | src/ktrace/seq* | src/ktrace/tracer*)
+			echo '1 files/*' ;;
 		src/lib.rs | src/arrays* | src/ktrace/*instances* | src/ktrace/symbols* | \
 			src/ktrace/abi* | src/ktrace/btf*)
 			echo '1 basic/*' ;;
@@ -70,8 +73,8 @@ touched() {
 	done
 }
 
-# few_cases: of a change to many cases, no case comes before the share, or there would be no time
-# for it.
+# few_cases: if a change affects many cases, they do not run before the share, or there would be no
+# time for it.
 few_cases() {
 	awk '$1 == 0 { cases++ } { line[NR] = $0 }
 		END { for (i = 1; i <= NR; i++) if (cases <= 12 || line[i] !~ /^0/) print line[i] }'

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: [UPDATE=1] check.sh [CHECK...]
 #
-# Finds what can be found without running the module: by rustfmt, clippy, rustdoc, shellcheck, the
-# kernel's checkpatch, scripts/style.py (language, columns, subjects) and scripts/layers.py (layers),
-# or by some of these. None may have a finding. All are the build environment's. With UPDATE=1, the
-# checks language and columns lower the numbers in scripts/style-debt to what they find, and layers
-# shortens scripts/layers-debt.
-# Closes with `N passed, N failed, 0 skipped`.
+# Runs all checks that do not run the module: rustfmt, clippy, rustdoc, shellcheck, the kernel's
+# checkpatch, scripts/style.py (language, columns, subjects) and scripts/layers.py (layers), or some
+# of these. No check may have a finding. All tools are those of the build environment. With
+# UPDATE=1, language and columns reduce the numbers in scripts/style-debt to what they find, and
+# layers shortens scripts/layers-debt.
+# The last line of output is `N passed, N failed, 0 skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -18,7 +18,7 @@ source=$(readlink -f "$dir/tree/source")
 out=$top/build/check
 cd "$top"
 
-# files PATTERN...: of what is in the repository or could be committed.
+# files PATTERN...: prints matching files that are in the repository or could be committed.
 files() {
 	git ls-files --cached --others --exclude-standard -- "$@" | sort | while read -r file; do
 		[ ! -e "$file" ] || echo "$file"
@@ -33,7 +33,7 @@ check_rustfmt() {
 	files '*.rs' | in_env xargs rustfmt --check --config-path "$source/.rustfmt.toml"
 }
 
-# Anew each time: what is up to date would not be looked at.
+# Start from scratch each time: clippy does not check what is up to date.
 check_clippy() {
 	rm -rf "$out/src"
 	"$top/scripts/kbuild.sh" "$dir" "$out" KTRACE_TESTS=1 CLIPPY=1 KRUSTFLAGS=-Dwarnings \
@@ -41,20 +41,20 @@ check_clippy() {
 	RUSTC=clippy-driver "$top/scripts/tools.sh"
 }
 
-# After clippy: with the same words that the compiler was called with, which Kbuild keeps.
+# After clippy: uses the arguments of the compiler, which Kbuild keeps.
 check_rustdoc() {
 	words=$(sed -n -e '1s/^savedcmd_[^ ]* := //p' "$out/src/.lib.o.cmd" |
 		sed -e 's/ --emit=[^ ]*//g' -e 's/ --crate-type [^ ]*//' -e 's/ --out-dir [^ ]*//' \
 			-e 's/ [^ ]*\(rustc\|clippy-driver\) / rustdoc /')
 	words="$words --crate-name ferrotrace --output doc"
 	words="$words --document-private-items -Dwarnings"
-	# Generated types point at each other in long chains.
+	# Generated types refer to each other in long chains.
 	words="$words -Zcrate-attr='recursion_limit=\"1024\"'"
 	in_env env RUSTC_BOOTSTRAP=1 KTRACE_GENERATED="$out/generated" \
 		sh -c "cd '$out' && $words"
 }
 
-# What the functions that cases call have set, shellcheck can't see there (SC2154).
+# In cases, shellcheck cannot see variables that functions set (SC2154).
 check_shellcheck() {
 	{
 		files '*.sh'
@@ -66,7 +66,7 @@ check_shellcheck() {
 	files '*.tc' | in_env xargs shellcheck --shell=sh --exclude=SC2154
 }
 
-# The types ignored are about patches to the kernel's own tree, and a macro of its headers.
+# The ignored types apply to patches for the kernel's own tree, and to a macro of its headers.
 check_checkpatch() {
 	files '*.c' '*.h' '*.rs' '*.sh' '*.tc' Makefile Kbuild qemu/init tests/run tests/case \
 		tests/functions tests/host/run .ci/run ci/run |
@@ -87,7 +87,7 @@ check_layers() {
 	files src | in_env python3 scripts/layers.py ${UPDATE:+--update}
 }
 
-# The commits since this one have such subjects. A shallow clone may not have it.
+# Commits after this one must have such subjects. A shallow clone may not contain it.
 subjects_since=b040ff8b6b042ec04ead5bdbb4d7082757db0d9a
 check_subjects() {
 	git rev-parse --verify --quiet HEAD >/dev/null || return 0
@@ -104,7 +104,7 @@ mkdir -p "$out"
 [ $# -gt 0 ] || set -- language columns subjects layers rustfmt clippy rustdoc shellcheck checkpatch
 for name; do
 	start=$(date +%s)
-	# One line of what bindgen makes can be megabytes long.
+	# A single line of bindgen's output can have megabytes.
 	{
 		set +e
 		(

@@ -2,20 +2,21 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: compile-fail.sh ARCH KERNEL
 #
-# Tests what the compiler says of mistakes in the use of ktrace: each file of tests/compile-fail/ must
-# be refused with an error that points at the line marked `//~ TEXT` and contains that text; one
-# without such a mark must be accepted. They are compiled with the words that the module of tests/module/ was. Closes with one line,
-# `N passed, N failed, N skipped`.
+# Tests the compiler's messages for incorrect uses of ktrace: each file of tests/compile-fail/ must
+# be refused with an error that points at the line marked `//~ TEXT` and contains that text. A file
+# without such a mark must be accepted. The files are compiled with the same arguments as the module
+# of tests/module/. The last line of output is `N passed, N failed, N skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
-# The first of several architectures.
+# Use the first of several architectures.
 arch=${1%% *} kernel=$2
 out=$top/build/$kernel-$arch
 work=$out/compile-fail
 
 words=$(sed -n -e '1s/^savedcmd_[^ ]* := //p' "$out/tests/module/.main.o.cmd" | cut -d';' -f1 |
-	sed -e 's/ --emit=[^ ]*//g' -e 's/ --out-dir [^ ]*//' -e 's/ --crate-name [^ ]*//' -e 's/ [^ ]*\/main\.rs//')
+	sed -e 's/ --emit=[^ ]*//g' -e 's/ --out-dir [^ ]*//' -e 's/ --crate-name [^ ]*//' \
+		-e 's/ [^ ]*\/main\.rs//')
 mkdir -p "$work"
 passed=0 failed=0
 for file in "$top"/tests/compile-fail/*.rs; do
@@ -30,7 +31,8 @@ for file in "$top"/tests/compile-fail/*.rs; do
 		passed=$((passed + 1))
 		continue
 	fi
-	# An error, what it says, and the place, which is the first of the lines with an arrow.
+	# Find an error with this text whose location, the first line with an arrow, is the marked
+	# line.
 	if [ "$status" = refused ] && awk -v line="$line" -v text="$text" -v file="compile-fail/$name.rs" '
 		/^error/ { error = $0; next }
 		error && (index($0, file ":" line ":")) { if (index(error whole, text)) found = 1 }

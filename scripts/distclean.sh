@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: distclean.sh
 #
-# Removes the tool chain, the kernels, and what is known of tests that passed from the cache directory.
+# Removes the tool chain, the kernels, and the records of passed tests from the cache directory.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -10,8 +10,9 @@
 for dir in "$cache"/env-* "$cache/kernels" "$cache/clients" "$cache/test-all"; do
 	[ -e "$dir" ] || continue
 	say "removing $dir"
-	# What was unpacked in a user namespace may belong to ids that only such a namespace has.
-	rm -rf "$dir" 2>/dev/null || unshare --user --map-root-user --map-auto rm -rf "$dir" 2>/dev/null ||
+	# Files unpacked in a user namespace may belong to IDs that exist only in such a namespace.
+	rm -rf "$dir" 2>/dev/null ||
+		unshare --user --map-root-user --map-auto rm -rf "$dir" 2>/dev/null ||
 		sudo rm -rf "$dir"
 done
 rm -rf "$cache"/busybox-* "$cache/lock"

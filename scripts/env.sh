@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: env.sh COMMAND [ARGUMENT...]
 #
-# Runs a command in the build environment: a Debian tool chain under the cache directory, whose
-# /usr and /etc stand in for the machine's in a mount namespace of the command's own. All other
-# directories are the machine's, at their own paths. The environment is made first if missing.
+# Runs a command in the build environment: a Debian tool chain in the cache directory, whose /usr
+# and /etc replace those of the machine in a mount namespace of the command. All other directories
+# are those of the machine, at their own paths. If the environment is missing, it is created first.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -14,7 +14,7 @@ if [ -e /etc/ferrotrace-env ]; then
 	exec "$@"
 fi
 
-# need PROGRAM [PACKAGE]: what the machine itself must have.
+# need PROGRAM [PACKAGE]: installs a program that the machine itself must have.
 need() {
 	package=${2:-$1}
 	command -v "$1" >/dev/null && return
@@ -29,7 +29,8 @@ need() {
 		die "$1 is missing; as root: $install"
 	fi
 	say "installing $package, which this machine lacks"
-	# What the first try says, of old or missing package lists, only confuses.
+	# Discard the output of the first attempt: errors about old or missing package lists are
+	# confusing.
 	# shellcheck disable=SC2086 # words are meant
 	{ $sudo $install >/dev/null 2>&1 || { $sudo apt-get update && $sudo $install; } >/dev/null; } ||
 		die "$package could not be installed; try by hand: $sudo $install"
@@ -38,7 +39,7 @@ need() {
 key=$(cat "$top/scripts/packages" "$top/scripts/env-make.sh" | sha256sum | cut -c1-12)
 env=$cache/env-$key
 
-# Root, root of a user namespace, or sudo: whatever this user can have.
+# Use root, root of a user namespace, or sudo, whichever is available to this user.
 userns='unshare --user --map-root-user --map-auto'
 if [ "$(id -u)" = 0 ]; then
 	become=

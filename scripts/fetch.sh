@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
-# Which kernels Debian's archive has, and how they are fetched; for use in the build environment.
+# Functions that find and fetch kernels of the Debian archive; for use in the build environment.
 
-# fetch_into DIRECTORY APT-GET-ARGUMENT...: with a second try on fresh lists, as the archive may
-# have moved on since the environment was made.
+# fetch_into DIRECTORY APT-GET-ARGUMENT...: runs apt-get in the directory; repeats it with updated
+# lists if it fails, as the archive may have changed since the environment was created.
 fetch_into() {
 	rm -rf "$1"
 	mkdir -p "$1"
@@ -15,7 +15,7 @@ fetch_into() {
 	}
 }
 
-# unpack_tar TARBALL DIRECTORY: whole or not at all.
+# unpack_tar TARBALL DIRECTORY: unpacks the tarball completely or not at all.
 unpack_tar() {
 	rm -rf "$2.new"
 	mkdir "$2.new"
@@ -23,31 +23,31 @@ unpack_tar() {
 	mv "$2.new" "$2"
 }
 
-# versions PACKAGE: newest first.
+# versions PACKAGE: prints the versions of a package, newest first.
 versions() {
 	apt-cache madison "$1" 2>/dev/null | cut -d'|' -f2 | tr -d ' '
 }
 
-# source_package VERSION
+# source_package VERSION: prints the name of the source package.
 source_package() {
 	echo "linux-source-$(expr "$1" : '\([0-9]*\.[0-9]*\)')"
 }
 
-# usable RELEASE VERSION DEBIAN-ARCH: is there all of it: headers, source and bootable image?
+# usable RELEASE VERSION DEBIAN-ARCH: succeeds if headers, source and a bootable image exist.
 usable() {
 	for package in "linux-headers-$1:$3" "linux-binary-$1:$3" "$(source_package "$2")"; do
 		versions "$package" | grep -Fqx "$2" || return 1
 	done
 }
 
-# rust_matches CONFIG: was this kernel's Rust compiled by the compiler at hand? Crate metadata of
-# another version can't be read, and symbol names differ.
+# rust_matches CONFIG: succeeds if the Rust code of this kernel was compiled with the available
+# compiler. Crate metadata of another version cannot be read, and symbol names differ.
 rust_matches() {
 	grep -Fqx "CONFIG_RUSTC_VERSION_TEXT=\"$(rustc --version)\"" "$1"
 }
 
-# pick_version ARCH: sets release and version, to the pinned ones if they are still to be had, or
-# else to the newest that can be used; then, note says so.
+# pick_version ARCH: sets $release and $version to the pinned ones if they are still available,
+# otherwise to the newest usable ones; in that case, sets $note to a message.
 pick_version() {
 	note=
 	# shellcheck source=qemu/kernel.pin disable=SC2154 # top is set by those who source this

@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: guest-tests.sh ARCH KERNEL [PATTERN...]
 #
-# Boots one guest, runs the test cases there (those that a pattern matches) and judges: a case
-# that failed, was unresolved or unsupported or has no result counts as failed, and so does a
-# guest that died or hung, and a kernel log with complaints in it. Closes with one line,
-# `N passed, N failed, N skipped`. CASES=FOLDER runs those of another folder than tests/cases:
-# selftest, without the module, lockdown and oops, which need a boot of their own, reboot, in a guest that crashes and
-# boots again, or clients, which needs a guest with more in it.
-# SHARE=1/2 runs every other case of tests/cases, SHARE=2/2 those between them: in two boots at once.
-# ALSO=PATTERN,... runs the cases that match as well (tests/run has the order).
-# RETRY=1 runs a case that failed twice more and lets it pass if it does both times. DEADLINE, in seconds of
-# date +%s: what has not begun by then is skipped. Kernels that are built here panic where others only warn.
+# Boots one guest, runs the test cases there (those that match a pattern) and evaluates the results:
+# a case that failed, was unresolved or unsupported, or has no result counts as failed; so do a
+# guest that died or hung, and a kernel log with warnings. The last line of output is `N passed, N
+# failed, N skipped`.
+#
+# CASES=DIRECTORY runs the cases of another directory than tests/cases: selftest, without the
+# module; lockdown and oops, which need a boot of their own; reboot, in a guest that crashes and
+# boots again; clients, which needs a guest with more programs.
+#
+# SHARE=1/2 runs every second case of tests/cases, SHARE=2/2 the other ones: in two boots at the
+# same time. ALSO=PATTERN,... also runs the cases that match (tests/run describes the order). With
+# RETRY=1, a case that failed is run again twice, and counts as passed if it passes both times.
+# DEADLINE, in seconds of date +%s: cases that have not begun by then are skipped. Kernels that are
+# built here panic on a warning.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -24,14 +28,14 @@ results=$out/$name.ktap
 log=$out/$name.log
 mkdir -p "$out"
 
-# No guest is worth booting only to skip all of its cases.
+# Do not boot a guest only to skip all of its cases.
 if [ -n "${DEADLINE:-}" ] && [ "$(date +%s)" -ge "$DEADLINE" ]; then
 	echo "ok 1 ${CASES:-cases} # SKIP no time left"
 	echo '0 passed, 0 failed, 1 skipped'
 	exit
 fi
 
-# What the kernel says in its log when something is wrong. (Memory that leaked is a result of its own, tests/run.)
+# Messages in the kernel log that report an error. (Leaked memory is a separate result, tests/run.)
 complaints='WARNING:|BUG:|BUG |Oops|KASAN:|UBSAN:|Kernel panic|general protection|Internal error'
 complaints="$complaints|Unable to handle|suspicious RCU|possible recursive|possible circular"
 complaints="$complaints|inconsistent lock|irq lock inversion|bad unlock balance|held lock freed"
@@ -40,18 +44,18 @@ complaints="$complaints|self-detected stall|detected stalls|rcu: INFO|soft locku
 complaints="$complaints|blocked for more than|ODEBUG:|list_add corruption"
 complaints="$complaints|list_del corruption|Freeing unused.*failed|refcount_t:|DEBUG_LOCKS_WARN_ON"
 complaints="$complaints|CFI failure|Missing ENDBR|Delta way too big|Bad page"
-# What the kernel says without a tracer of ours as well (docs/safety.md).
+# Messages that the kernel also prints without ferrotrace (docs/safety.md).
 known='WARNING: stack going in the wrong direction\? at return_to_handler'
-# There, it is done on purpose.
+# In these directories, the tests cause them intentionally.
 case ${CASES:-} in
 oops) known="$known|kernel NULL pointer dereference.* 0000000000000000|Oops: 0002 |Internal error: Oops: " ;;
 reboot) known="$known|Kernel panic - not syncing: sysrq triggered crash" ;;
 esac
 
-# A kernel that complained as it booted looks no further: that is no guest for tests (status 99).
+# A kernel that warned during boot has stopped checking: do not run tests in that guest (status 99).
 troubled=99
 command="if dmesg | grep -Eq '$complaints'; then exit $troubled; fi; "
-# The patterns are for the shell in the guest: quoted for the one here, and once more.
+# The patterns are for the shell in the guest: they are quoted for this shell and for that one.
 command="${command}sh /tests/run -d /tests/${CASES:-cases}"
 [ "${RETRY:-0}" = 0 ] || command="$command -r"
 [ -z "${SHARE:-}" ] || command="$command -s $SHARE"
@@ -74,7 +78,8 @@ else
 	mkdir "$extra"
 	"$top/scripts/env.sh" "$top/scripts/test-modules.sh" "${CASES:-cases}" "$arch" "$dir" "$out" \
 		"$extra"
-	# What chance does, for how long, and how often; and which one of the kernel's own tests.
+	# The seed of random tests, their duration and number of rounds, and the selected test of
+	# the kernel.
 	[ -z "${SEED:-}" ] || echo "$SEED" >"$extra/seed"
 	[ -z "${ROUNDS:-}" ] || echo "$ROUNDS" >"$extra/rounds"
 	[ -z "${MINUTES:-}" ] || echo "$MINUTES" >"$extra/minutes"
@@ -82,10 +87,10 @@ else
 fi
 
 echo "# $kernel $arch ($(cat "$dir/release"))${CASES:+: $CASES}${SHARE:+, share $SHARE}"
-# The kernel prints events to its log only if it was told at boot that it may be asked to.
+# The kernel prints events to its log only if a boot parameter allows it.
 append='tp_printk tp_printk_stop_on_boot'
 if [ "${CASES:-}" = reboot ]; then
-	# A buffer in memory that keeps its place, since nothing is placed by chance.
+	# A buffer at a fixed address, since address randomisation is off.
 	append="$append nokaslr reserve_mem=4M:4096:kept trace_instance=kept^traceoff@kept"
 	export REBOOT=1
 fi
@@ -98,7 +103,7 @@ for try in 1 2 3; do
 			echo $? >"$results.status"
 	} | tee "$results"
 	status=$(cat "$results.status" 2>/dev/null) || status=0
-	# It may have died of that.
+	# The guest may have died of a warning.
 	[ "$status" != 125 ] || grep -q '^KTAP' "$results" || status=$troubled
 	if [ $try = 3 ] || [ "$status" != $troubled ]; then
 		break
@@ -107,7 +112,7 @@ for try in 1 2 3; do
 	grep -E "$complaints" "$log" | sed 's/^/# /' || :
 done
 
-# The cases that took longest.
+# Print the cases with the longest run times.
 sed -n 's/^\(not \)*ok [0-9]* \([^ ]*\) .* (\([0-9.]*\) s)$/\3 \2/p' "$results" | sort -rn |
 	head -n 10 | awk '
 		$1 >= 5 { text = text (text ? ", " : "") $2 " " $1 " s" }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: host-test.sh [PATTERN...]
 #
-# The tests of pure logic, which need no kernel; the compiler is the build environment's.
+# Runs the tests of code that needs no kernel, with the compiler of the build environment.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"

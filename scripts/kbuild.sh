@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: kbuild.sh KERNEL-DIRECTORY OUTPUT [ARGUMENT...]
 #
-# Runs the kernel's build system on the module; the directory is one that kernel.sh made.
+# Runs the kernel's build system on the module. The directory is one that kernel.sh has made.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -10,7 +10,7 @@ dir=$1 out=$2
 shift 2
 
 mkdir -p "$out"
-# Standard output is the guest's, when this comes before a run.
+# Output goes to stderr: if a guest is run afterwards, stdout is for the guest.
 # shellcheck disable=SC2046 # words are meant
 exec "$top/scripts/env.sh" make --no-print-directory -j"$(nproc)" -C "$dir/tree" \
 	M="$top" MO="$out" $(cat "$dir/args") "$@" modules >&2

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: kernel-debian.sh debian|RELEASE ARCH DIRECTORY
 #
-# Unpacks a Debian kernel and prepares its source, so that modules in Rust can be built for it:
-# the headers packages lack the metadata of the kernel's crates, which only a build brings back.
-# kernel.sh calls it, in the build environment.
+# Unpacks a Debian kernel and prepares its source, so that modules in Rust can be built for it: the
+# header packages lack the metadata of the kernel's crates, which must be built. kernel.sh calls it,
+# in the build environment.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -50,7 +50,7 @@ unpack() {
 	[ -d "$source" ] || unpack_tar "$tmp"/usr/src/linux-source-*.tar.xz "$source"
 }
 
-# KERNELRELEASE is given, as Debian's ABI name stands in no file of the source.
+# Pass KERNELRELEASE, as no file of the source contains Debian's ABI name.
 prepare() {
 	mkdir -p "$tree"
 	cp "$tmp/usr/src/linux-headers-$release/.config" "$tree"

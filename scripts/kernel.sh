@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: kernel.sh [-q] KERNEL ARCH
 #
-# Makes a kernel ready to build modules for and to boot, unless it is, and prints its directory:
-#   tree/      for `make -C tree M=...`; its vmlinux carries the kernel's BTF
+# Prepares a kernel to build modules for it and to boot it, unless this is done, and prints its
+# directory:
+#   tree/      for `make -C tree M=...`; its vmlinux contains the kernel's BTF
 #   image      bzImage or Image
-#   release    what `uname -r` says there
-#   args       the variables that its make wants
-#   note       what a user should know about it, if anything; -q: without saying it
+#   release    the output of `uname -r`
+#   args       the variables that its make needs
+#   note       a message for the user, if any; with -q, it is not printed
 #
 # KERNEL is `debian` (the pinned Debian kernel), the release of any other Debian kernel
-# (`uname -r`), or a lane (vanilla, built here; lib.sh names them); ARCH is x86_64 or arm64.
+# (`uname -r`), or a lane (a vanilla kernel, built here; lib.sh names them). ARCH is x86_64 or
+# arm64.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -36,9 +38,11 @@ debian)
 	dir=$cache/kernels/debian-$release-$deb
 	recipe=debian ;;
 debug)
-	die "KERNEL=debug: these are two, say KERNEL=lockdep or KERNEL=memory (make test and make setup take both)" ;;
+	die "KERNEL=debug: these are two, say KERNEL=lockdep or KERNEL=memory" \
+		"(make test and make setup take both)" ;;
 '' | [!0-9]*)
-	contains "$lanes" "$kernel" || die "KERNEL=$kernel: neither debian, one of $lanes, nor the release of a Debian kernel"
+	contains "$lanes" "$kernel" ||
+		die "KERNEL=$kernel: neither debian, one of $lanes, nor the release of a Debian kernel"
 	[ "$kernel-$arch" != up-arm64 ] || die 'KERNEL=up: arm64 has no kernels without SMP'
 	recipe=vanilla
 	for name in common "$arch" "$kernel" "$kernel-$arch"; do
@@ -52,17 +56,18 @@ debug)
 [0-9]*-"$deb" | [0-9]*-"$deb"-*)
 	dir=$cache/kernels/debian-$kernel
 	recipe=debian
-	# The pinned one has its name even if another had to be taken for it.
+	# The directory of the pinned release has its name even if another release was used instead.
 	if [ -e "$dir/complete" ] && [ "$(cat "$dir/release")" != "$kernel" ]; then
 		die "KERNEL=$kernel: Debian no longer has it"
 	fi ;;
 *)
-	die "KERNEL=$kernel: not for ARCH=$arch (or say it as \`uname -r\` does, with -$deb at the end)" ;;
+	die "KERNEL=$kernel: not for ARCH=$arch" \
+		"(or say it as \`uname -r\` does, with -$deb at the end)" ;;
 esac
 
 if [ ! -e "$dir/complete" ]; then
 	mkdir -p "$cache/kernels"
-	# One at a time: two would share a source tree, and fight for the processors.
+	# One at a time: two would use the same source tree and compete for the processors.
 	flock --nonblock "$cache/kernels/lock" true ||
 		say "waiting for another kernel that is being made in $cache/kernels"
 	flock "$cache/kernels/lock" \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
-# What every script here shares: where things are, and how progress and errors are shown.
+# Definitions for all scripts here: paths, and functions that print progress and errors.
 
 set -eu
 
@@ -9,11 +9,11 @@ top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 cache=${XDG_CACHE_HOME:-$home/.cache}/ferrotrace
 
-# The kernels that are built here (qemu/LANE.config), and those of them that look for mistakes, which takes time.
+# The kernels that are built here (qemu/LANE.config), and those of them that are debug kernels.
 # shellcheck disable=SC2034 # as above
 lanes='mainline lockdep memory rt up lts' checked='lockdep memory'
 
-# contains WORDS WORD: whether it is one of them.
+# contains WORDS WORD: succeeds if it is one of the words.
 contains() {
 	case " $1 " in
 	*" $2 "*) ;;
@@ -30,20 +30,21 @@ die() {
 	exit 1
 }
 
-# Kbuild can build neither in nor from a path with such characters in it.
+# Kbuild cannot build in or from a path with such characters.
 case $top$cache in
 *[[:space:]:%#]*)
 	die "neither '$top' nor '$cache' may contain white space, ':', '%' or '#'" ;;
 esac
 
-# steps N TITLE: N steps follow.
+# steps N TITLE: announces N steps.
 steps() {
 	step_total=$1 step_title=$2 step_nr=0
 }
 
-# step TEXT COMMAND...: one step of a longer job. What it prints goes to a log file, shown when it
-# fails. The seconds count up on a terminal; elsewhere they are printed at the end. The command
-# must not be the background job: a shell without job control shields those from Ctrl-C.
+# step TEXT COMMAND...: runs one step of a longer job. Its output goes to a log file, which is shown
+# if the step fails. On a terminal, the seconds are counted; otherwise they are printed at the end.
+# The command must not be the background job: a shell without job control shields background jobs
+# from Ctrl-C.
 step() {
 	step_nr=$((step_nr + 1))
 	step_line=$(printf '%s [%d/%d] %s ...' "$step_title" "$step_nr" "$step_total" "$1")
@@ -62,7 +63,7 @@ step() {
 	else
 		printf '%s' "$step_line" >&2
 	fi
-	# Not `"$@" || ...`: that would switch off -e inside the functions called.
+	# Not `"$@" || ...`: that would disable -e in the called functions.
 	set +e
 	(
 		set -e
@@ -90,7 +91,7 @@ step_end() {
 	rm -f "$step_log"
 }
 
-# debian_arch ARCH: what Debian calls it.
+# debian_arch ARCH: prints Debian's name of the architecture.
 debian_arch() {
 	case $1 in
 	x86_64) echo amd64 ;;
@@ -98,7 +99,7 @@ debian_arch() {
 	esac
 }
 
-# cross_compile ARCH: what make needs to build for another architecture with gcc.
+# cross_compile ARCH: prints the make arguments to build for another architecture with gcc.
 cross_compile() {
 	case $1-$(uname -m) in
 	arm64-aarch64 | x86_64-x86_64) ;;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A function for GNU make: $(exit-from FILE) removes the file and ends make with the status that
- * was written there. By itself, make turns every failure into status 2; `make run CMD=...` has to
- * exit as the command in the guest did.
+ * A function for GNU make: $(exit-from FILE) removes the file and ends make with the status in
+ * the file. By itself, make turns every failure into status 2; `make run CMD=...` must exit with
+ * the status of the command in the guest.
  */
 #include <gnumake.h>
 #include <stdio.h>

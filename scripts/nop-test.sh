@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: nop-test.sh ARCH KERNEL
 #
-# Tests that a trace event which is off is one no-op: of a function that does nothing but fire one
-# (tests/module/events.rs), nothing else may be left between its entry and its return. Closes with
-# one line, `N passed, N failed, N skipped`.
+# Tests that a disabled trace event is one no-op: in a function that only fires an event
+# (tests/module/events.rs), there may be nothing else between entry and return. The last line of
+# output is `N passed, N failed, N skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 arch=$1 kernel=$2
 cross=$(cross_compile "$arch")
 
-# What is there for the sake of the function, and not of the event: landing pads, and what guards
-# the return address.
-code=$("$top/scripts/env.sh" "${cross#*=}objdump" --disassemble=ktrace_test_bare --no-show-raw-insn \
+# Skip instructions that belong to the function, not to the event: landing pads, and the protection
+# of the return address.
+code=$("$top/scripts/env.sh" "${cross#*=}objdump" --disassemble=ktrace_test_bare \
+	--no-show-raw-insn \
 	"$top/build/$kernel-$arch/ktrace_test.ko" |
 	awk '
 		/<ktrace_test_bare>:$/ { inside = 1; next }

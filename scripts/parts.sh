@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
-# For scripts that run tests in parts, each of which closes with a line `N passed, N failed, N skipped`,
-# and close with such a line over all of them. After lib.sh.
+# For scripts that run tests in parts, each of which prints `N passed, N failed, N skipped` as its
+# last line, and that print such a line for all of them. Source lib.sh first.
 
 part_out=$(mktemp "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
 part_jobs='' part_workers=''
@@ -10,22 +10,23 @@ trap 'kill $part_workers ${!:-} 2>/dev/null; exit 130' INT
 trap 'kill $part_workers ${!:-} 2>/dev/null; exit 143' TERM
 passed=0 failed=0 skipped=0
 
-# took START COMMAND...: how long it took since then, if that is worth a line.
+# took START COMMAND...: prints the time since then, if it is at least 20 seconds.
 took() {
 	took_seconds=$(($(date +%s) - $1))
 	shift
-	[ $took_seconds -lt 20 ] || echo "# $((took_seconds / 60)) min $((took_seconds % 60)) s for $*" |
+	[ $took_seconds -lt 20 ] ||
+		echo "# $((took_seconds / 60)) min $((took_seconds % 60)) s for $*" |
 		sed 's, /[^ ]*/scripts/, scripts/,'
 }
 
-# count NAME COMMAND...: shows what it says, and counts its closing line.
+# count NAME COMMAND...: shows the output of the command, and adds the numbers of its last line.
 count() {
 	part_name=$1
 	shift
 	"$@" | tee "$part_out"
 	part_counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
 		"$part_out" | tail -n 1)
-	# What ends without its closing line has failed, whatever it was about to say.
+	# A part that ends without such a line has failed.
 	read -r part_passed part_failed part_skipped <<-EOF2
 		${part_counts:-0 1 0}
 	EOF2
@@ -35,7 +36,8 @@ count() {
 	failures <"$part_out" >>"$part_out.failures"
 }
 
-# failures: those in an output; of each its first lines, with the reason, and its last ones, with what was seen.
+# failures: filters the failures in an output: for each, the first lines, with the reason, and the
+# last ones.
 failures() {
 	awk '
 		function tell() {
@@ -52,14 +54,15 @@ failures() {
 		END { tell() }'
 }
 
-# part COMMAND...: one part, and how long it took.
+# part COMMAND...: runs one part, and prints the time that it took.
 part() {
 	part_start=$(date +%s)
 	count "$*" "$@"
 	took "$part_start" "$@"
 }
 
-# take_jobs COMMAND: does what nobody else has taken yet of the jobs in $part_jobs, in their order.
+# take_jobs COMMAND: runs jobs in $part_jobs that the other worker has not started yet, in their
+# order.
 take_jobs() {
 	trap 'kill ${!:-} 2>/dev/null; exit 143' TERM
 	job=0
@@ -78,8 +81,8 @@ take_jobs() {
 	done <"$part_jobs/list"
 }
 
-# tell_job NUMBER VARIABLE...: writes to $SUMMARY how a job ended, and the cases for which no time
-# was left.
+# tell_job NUMBER VARIABLE...: writes the result of a job to $SUMMARY, and the cases for which there
+# was no time.
 tell_job() {
 	job_output=$part_jobs/$1/output
 	shift
@@ -99,8 +102,9 @@ tell_job() {
 	} >>"$SUMMARY"
 }
 
-# parts_at_once COMMAND VARIABLES...: parts that use one processor of the machine and take long, two at a time, those that
-# take longest first: the command with each of these sets of variables. Shown in that order, each as it comes.
+# parts_at_once COMMAND VARIABLES...: runs the command with each of these sets of variables, two at
+# a time. For parts that use one processor and take long; those that take longest should be first.
+# The output is shown in that order.
 parts_at_once() {
 	part_command=$1
 	shift
@@ -116,7 +120,8 @@ parts_at_once() {
 		until [ -s "$part_jobs/$part_job/pid" ]; do
 			sleep 0.2
 		done
-		count "$part_variables $part_command" tail -n +1 -s 0.2 -f --pid="$(cat "$part_jobs/$part_job/pid")" \
+		count "$part_variables $part_command" \
+			tail -n +1 -s 0.2 -f --pid="$(cat "$part_jobs/$part_job/pid")" \
 			"$part_jobs/$part_job/output"
 		until [ -e "$part_jobs/$part_job/done" ]; do
 			sleep 0.2
@@ -130,12 +135,12 @@ parts_at_once() {
 	part_jobs='' part_workers=''
 }
 
-# recall_failures: what failed, once more, where it is seen, at the end of a long output.
+# recall_failures: repeats all failures at the end of a long output.
 recall_failures() {
 	[ ! -s "$part_out.failures" ] || sed '1i == what failed:' "$part_out.failures"
 }
 
-# close_parts: the closing line; false if anything failed.
+# close_parts: prints the last line; fails if any test failed.
 close_parts() {
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" = 0 ]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: [ARCH=...] [KERNEL=...] setup.sh
 #
-# Fetches and builds what the other commands need, for one architecture or both.
+# Fetches and builds everything that the other commands need, for one architecture or both.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"

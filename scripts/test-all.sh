@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: [ARCH=...] [ROWS='NAME...'] test-all.sh
 #
-# Every test on every kernel that there is a configuration for, on one architecture or on both, and the
-# kernel's own tests of tracing four times over (tests/upstream), a thousand rounds of insmod and rmmod
-# (tests/rounds), and half an hour of everything at once (tests/soak). With BRIEF=1, see test.sh, all is done
-# as often as there is to be done on the stock kernel still, and in the cases with faults where
-# allocations can fail. Takes many hours, as each kernel is built first if it is not in the cache, so it
-# can be interrupted, and goes on where it was: a row that passed on the same code is not run again, in
-# whichever clone of it that was, which the cache knows. So clones can do rows beside each other, too.
-# Goes on after a failure. ROWS are some of the rows, by the names that the table has.
-# Writes a table, one line for each row, to build/test-all.md, and what was printed to build/test-all/;
-# closes with one line, `N passed, N failed, N skipped`, over all.
+# Runs every test on every kernel for which there is a configuration, on one architecture or on
+# both. Also runs the kernel's own tests of tracing four times (tests/upstream), a thousand rounds
+# of insmod and rmmod (tests/rounds), and half an hour of the stress test (tests/soak). With BRIEF=1
+# (see test.sh), the full number of repetitions is still used on the stock kernel, and in the cases
+# with faults on a kernel where allocations can fail.
+#
+# This takes many hours, as each kernel is built first if it is not in the cache. It can be
+# interrupted and continues where it was: a row that passed on the same code is not run again, in
+# any clone, since the cache records it. So several clones can run different rows at the same time.
+# A failure does not end the run. ROWS selects rows by the names in the table.
+#
+# Writes a table with one line per row to build/test-all.md, and the output to build/test-all/. The
+# last line of output is `N passed, N failed, N skipped`, for all rows.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -22,7 +25,7 @@ mkdir -p "$logs" "$rows"
 find "$rows" -type f -mtime +30 -delete
 table=$top/build/test-all.md
 passed=0 failed=0 skipped=0
-# What the rows are about: all files but those for people to read.
+# The state of the code: all files except documentation.
 code=$(cd "$top" && git ls-files -z -- . ':!docs' ':!*.md' | xargs -0 sha256sum | sha256sum)
 {
 	echo "$(git -C "$top" log -1 --format='Commit %h'), $(date +%F)"
@@ -31,7 +34,7 @@ code=$(cd "$top" && git ls-files -z -- . ':!docs' ':!*.md' | xargs -0 sha256sum 
 	echo '| --- | --- | ---: | ---: | ---: | ---: |'
 } >"$table"
 
-# one NAME KERNEL ARCH [VARIABLE=...]: what make test says of it.
+# one NAME KERNEL ARCH [VARIABLE=...]: runs `make test` for one row.
 one() {
 	name=$1 kernel=$2 arch=$3
 	shift 3
@@ -39,7 +42,8 @@ one() {
 	echo "== $name, $arch"
 	start=$(date +%s)
 	log=$logs/$name-$arch.log
-	set -- "BRIEF=${BRIEF:-}" "ROUNDS=${ROUNDS:-}" "MINUTES=${MINUTES:-}" "$@" "KERNEL=$kernel" "ARCH=$arch" RETRY=1
+	set -- "BRIEF=${BRIEF:-}" "ROUNDS=${ROUNDS:-}" "MINUTES=${MINUTES:-}" "$@" \
+		"KERNEL=$kernel" "ARCH=$arch" RETRY=1
 	row=$rows/$(echo "$code $*" | sha256sum | cut -c1-16)
 	if [ -e "$row" ]; then
 		read -r p s <"$row"
@@ -52,7 +56,7 @@ one() {
 	read -r p f s <<-EOF2
 		$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$log" | tail -n 1)
 	EOF2
-	# What ends without its closing line has failed.
+	# A row without a last line has failed.
 	[ -n "$p" ] || p=0 f=1 s=0
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 	line="| $name | $arch | $p | $f | $s | $((($(date +%s) - start + 30) / 60)) |"
@@ -65,7 +69,8 @@ one() {
 	echo "$line" | tee -a "$table"
 }
 
-# others ARCH: what else Debian has: the pinned release with PREEMPT_RT, on arm64 with pages of 16 KiB, and the newest.
+# others ARCH: prints other kernels of Debian: the pinned release with PREEMPT_RT, on arm64 with
+# pages of 16 KiB, and the newest one.
 others() {
 	# shellcheck source=qemu/kernel.pin
 	. "$top/qemu/kernel.pin"
@@ -88,7 +93,7 @@ for arch in ${ARCH:-x86_64 arm64}; do
 		one faults memory "$arch" T='faults/[!f]*' BRIEF= TIMEOUT=14400
 		one fuzz memory "$arch" T='faults/fuzz' BRIEF= TIMEOUT=14400
 	fi
-	# One of the kernel's own waits, under emulation, for CPUs that wait for each other.
+	# One of the kernel's own tests waits, under emulation, for CPUs that wait for each other.
 	one upstream debian "$arch" T=upstream ONLY=-ftrace/fgraph-multi-filter.tc
 	one upstream-filter debian "$arch" T=upstream ONLY=ftrace/fgraph-multi-filter.tc SMP=1
 	one rounds debian "$arch" T=rounds

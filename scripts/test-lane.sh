@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: ARCH=... KERNEL=... [PERCENT=...] [VARIABLE=...] test-lane.sh
 #
-# Builds the module for one kernel, and the kernel if that is missing, and runs its tests
-# (test-arch.sh). With PERCENT, no case begins after this part of the time that is left until
-# DEADLINE, once the module is built; if it is not built by then, no case runs. Closes with one line, `N passed, N failed, N skipped`.
+# Builds the module for one kernel, and the kernel if it is missing, and runs its tests
+# (test-arch.sh). With PERCENT, no case begins after this part of the time from the build of the
+# module to DEADLINE; if the module is not built by DEADLINE, no case runs. The last line of output
+# is `N passed, N failed, N skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -14,7 +15,7 @@ if [ -z "${PERCENT:-}" ]; then
 	unset DEADLINE
 	exec "$top/scripts/test-arch.sh"
 fi
-# The kernel may be missing still.
+# The kernel may still be missing.
 left=$((DEADLINE - $(date +%s)))
 status=0
 if [ $left -gt 0 ]; then

@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: test-modules.sh cases|clients|lockdown|oops|reboot|upstream|soak|rounds ARCH KERNEL-DIRECTORY OUTPUT DIRECTORY
+# Usage: test-modules.sh CASES ARCH KERNEL-DIRECTORY OUTPUT DIRECTORY
 #
-# Makes what tests want in the guest besides OUTPUT/ferrotrace.ko. For lockdown that is signed.ko,
-# with the signature of a kernel that was built here; else ktrace_test.ko, the module of
-# tests/module/, for cases those that must be refused, for these and upstream the kernel's own tests of
-# ftrace, and for clients the plugin of libtraceevent. Run in the build environment.
+# Makes the files that tests need in the guest in addition to OUTPUT/ferrotrace.ko. CASES is one of
+# cases, clients, lockdown, oops, reboot, upstream, soak and rounds. For lockdown, makes signed.ko,
+# with the signature of a kernel that was built here. For cases and clients, makes ktrace_test.ko
+# (tests/module/); for cases and oops, ktrace_failcall.ko; for cases, further test modules, and
+# modules that must be refused; for cases and upstream, copies the kernel's own tests of ftrace; for
+# clients, makes the plugin of libtraceevent. Run in the build environment.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -21,22 +23,25 @@ lockdown)
 	key=$kernel/tree/certs/signing_key
 	if [ -e "$key.pem" ]; then
 		hash=$(sed -n 's/^CONFIG_MODULE_SIG_HASH="\(.*\)"$/\1/p' "$kernel/tree/.config")
-		"$kernel/tree/scripts/sign-file" "$hash" "$key.pem" "$key.x509" "$good" "$dir/signed.ko"
+		"$kernel/tree/scripts/sign-file" "$hash" "$key.pem" "$key.x509" "$good" \
+			"$dir/signed.ko"
 	fi ;;
 esac
 case $cases in
-cases | oops) "${cross#*=}strip" --strip-debug -o "$dir/ktrace_failcall.ko" "$out/ktrace_failcall.ko" ;;
+cases | oops)
+	"${cross#*=}strip" --strip-debug -o "$dir/ktrace_failcall.ko" "$out/ktrace_failcall.ko" ;;
 esac
 if [ "$cases" = cases ]; then
 	"${cross#*=}strip" --strip-debug -o "$dir/ktrace_slowname.ko" "$out/ktrace_slowname.ko"
-	[ ! -e "$out/ktrace_kunit.ko" ] || "${cross#*=}strip" --strip-debug -o "$dir/ktrace_kunit.ko" "$out/ktrace_kunit.ko"
+	[ ! -e "$out/ktrace_kunit.ko" ] ||
+		"${cross#*=}strip" --strip-debug -o "$dir/ktrace_kunit.ko" "$out/ktrace_kunit.ko"
 	"$top/scripts/broken-modules.py" "$good" "$out/generated/fingerprints.rs" "$dir"
 fi
 if [ "$cases" = cases ] || [ "$cases" = upstream ]; then
 	cp -r "$(readlink -f "$kernel/tree/source")/tools/testing/selftests/ftrace" "$dir/selftests"
 fi
 if [ "$cases" = clients ]; then
-	# Two kernels may be tested at once.
+	# Two kernels may be tested at the same time.
 	(
 		flock 9
 		ARCH=$arch "$top/scripts/tools.sh"

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: [VARIABLE=...] test.sh
 #
-# All tests: those of the host, those of the runner itself, limits of costs, and those in a guest, for
-# KERNEL on ARCH, or on both architectures, at once; KERNEL=debug is the two that look for mistakes. T, patterns, selects some of those in the guest and
-# leaves out the rest; T=lockdown, T=oops, T=reboot and T=clients are those under lockdown, while the kernel oopses, across a reboot, and those of trace-cmd,
-# perf and bpftrace, which have boots of their own. RETRY=1 runs a case that failed twice more, and lets it pass if
-# it does both times. BRIEF=1 does a tenth of what is done often for a rare fault to show, and on one
-# architecture what takes many minutes. Closes with one line, `N passed, N failed, N skipped`, over all.
+# Runs all tests: those of the host, of the test runner, the limits of costs, and those in a guest,
+# for KERNEL on ARCH, or on both architectures at the same time. KERNEL=debug selects the two debug
+# kernels. T selects some of the tests in the guest by patterns, and leaves out the others;
+# T=lockdown, T=oops, T=reboot and T=clients select the tests under lockdown, during kernel oopses,
+# across a reboot, and with trace-cmd, perf and bpftrace, each of which needs a boot of its own.
+# With RETRY=1, a case that failed is run again twice, and counts as passed if it passes both times.
+# BRIEF=1 reduces repetitions that wait for a rare fault to a tenth, and runs some tests that take
+# many minutes on one architecture only. The last line of output is `N passed, N failed, N skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -26,17 +28,18 @@ done
 if [ -z "${T:-}" ]; then
 	part "$top/scripts/host-test.sh"
 	[ "$kernels" != "$KERNEL" ] || part env -u ARCH "$top/scripts/tools-test.sh"
-	# Limits of costs are those on one kernel.
+	# The limits of costs apply to one kernel.
 	[ "$KERNEL" != debian ] || part "$top/scripts/bench.sh" check
 fi
-# In shares: one of the two kernels takes half as long again as the other.
+# In shares: one of the two kernels takes 1.5 times as long as the other.
 if [ "$KERNEL" = debug ]; then
 	for arch in ${ARCH:-x86_64 arm64}; do
 		export ARCH="$arch"
 		if [ -n "${T:-}" ]; then
 			parts_at_once "$top/scripts/test-arch.sh" KERNEL=memory KERNEL=lockdep
 		else
-			parts_at_once "$top/scripts/test-arch.sh" 'KERNEL=memory SHARE=1/2' 'KERNEL=memory SHARE=2/2' \
+			parts_at_once "$top/scripts/test-arch.sh" \
+				'KERNEL=memory SHARE=1/2' 'KERNEL=memory SHARE=2/2' \
 				'KERNEL=lockdep SHARE=1/2' 'KERNEL=lockdep SHARE=2/2'
 		fi
 	done

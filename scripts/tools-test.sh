@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: tools-test.sh
 #
-# Tests `make tools`: the plugin is where libtraceevent looks for it, or where it was asked for; it can be
-# loaded, and wants nothing of the machine but what every C library and every libtraceevent has. Closes
-# with one line, `N passed, N failed, N skipped`.
+# Tests `make tools`: the plugin is installed where libtraceevent looks for it, or in the directory
+# that was given. It can be loaded, and needs only symbols that every C library and every
+# libtraceevent has. The last line of output is `N passed, N failed, N skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -13,7 +13,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
 
-# verdict NAME: one test, of a function test_NAME, which fails with its last command alone.
+# verdict NAME: runs the test function test_NAME, whose result is that of its last command.
 verdict() {
 	name=$1
 	if "test_$name" >"$work/log" 2>&1; then
@@ -26,7 +26,7 @@ verdict() {
 	fi
 }
 
-# Not an installation in earnest: the caches stay where they are, the home is another one.
+# Use another home directory, but the same caches.
 test_at_home() {
 	XDG_CACHE_HOME=${cache%/ferrotrace} HOME=$work/home "$top/scripts/tools.sh" --install &&
 		test -e "$work/home/.local/lib/traceevent/plugins/plugin_ferrotrace.so"
@@ -41,10 +41,11 @@ test_symbols() {
 	"$top/scripts/env.sh" objdump -T "$work/plugins/plugin_ferrotrace.so" >"$work/symbols" &&
 		grep ' tep_plugin_loader$' "$work/symbols" &&
 		grep ' tep_plugin_unloader$' "$work/symbols" || return 1
-	# Neither a version of a symbol, nor a name of anybody else.
+	# Undefined symbols must have no versions, and no other names than these.
 	! grep -e 'GLIBC_' -e 'GCC_' "$work/symbols" || return 1
 	! sed -n 's/.*\*UND\*.* //p' "$work/symbols" |
-		grep -v -e '^tep_' -e '^trace_seq_' -e '^mem[a-z]*$' -e '^bcmp$' -e '^strlen$' -e '^abort$' -e '^_'
+		grep -v -e '^tep_' -e '^trace_seq_' -e '^mem[a-z]*$' -e '^bcmp$' -e '^strlen$' \
+			-e '^abort$' -e '^_'
 }
 
 test_other_arch() {

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: [ARCH=...] [PLUGINS=DIRECTORY] [RUSTC=...] tools.sh [--install]
 #
-# Builds what runs beside the kernel: the plugin of libtraceevent with which trace-cmd, perf and KernelShark
-# read compact records. It ends up in build/tools-ARCH/; --install puts it into
-# ~/.local/lib/traceevent/plugins, where all of them look, or into PLUGINS.
+# Builds the user-space part: the plugin of libtraceevent with which trace-cmd, perf and KernelShark
+# read compact records. The result is in build/tools-ARCH/; --install copies it to
+# ~/.local/lib/traceevent/plugins, where all of them look for plugins, or to PLUGINS.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -23,16 +23,19 @@ arm64) target=aarch64-unknown-linux-gnu ;;
 *) die "ARCH=$arch: neither x86_64 nor arm64" ;;
 esac
 
-# Without the standard library, so that it needs no C library newer than the machine's.
+# Build without the standard library, so that the plugin needs no newer C library than the machine's.
 build() {
 	mkdir -p "$out"
-	"$top/scripts/env.sh" bindgen --use-core --no-layout-tests --no-doc-comments --formatter=none \
+	"$top/scripts/env.sh" bindgen --use-core --no-layout-tests --no-doc-comments \
+		--formatter=none \
 		--allowlist-function 'tep_(register|unregister)_event_handler|tep_find_(event_by_name|any_field)' \
 		--allowlist-function 'tep_(find_function|read_number|test_flag|print_event|data_pid|data_comm_from_pid)|trace_seq_printf' \
 		--allowlist-var 'TEP_PRINT_.*' --output "$out/traceevent.rs" \
 		/usr/include/traceevent/event-parse.h -- -I/usr/include/traceevent
-	"$top/scripts/env.sh" env TRACEEVENT_BINDINGS="$out/traceevent.rs" "${RUSTC:-rustc}" --edition 2021 --target $target \
-		-C linker="$(echo "$target" | sed 's/-unknown//')-gcc" -C opt-level=2 -C panic=abort -C strip=symbols \
+	"$top/scripts/env.sh" env TRACEEVENT_BINDINGS="$out/traceevent.rs" "${RUSTC:-rustc}" \
+		--edition 2021 --target $target \
+		-C linker="$(echo "$target" | sed 's/-unknown//')-gcc" -C opt-level=2 -C panic=abort \
+		-C strip=symbols \
 		-D warnings --crate-type cdylib --crate-name plugin_ferrotrace -o "$plugin" \
 		"$top/tools/traceevent/plugin.rs"
 }

@@ -3,7 +3,7 @@
 #[path = "../../src/ktrace/mod.rs"]
 pub mod ktrace;
 
-/// For the kernel crate's messages.
+/// Prefix of log messages, which macros of the kernel crate use.
 const __LOG_PREFIX: &[u8] = b"compile_fail\0";
 
 mod events {
@@ -15,7 +15,7 @@ mod events {
     trace_event! {
         system sample;
 
-        /// What C does not pass in a register.
+        /// The argument has a type that C does not pass in a register.
         pub event thing(
             number: &str, //~ is not satisfied
         );

@@ -3,7 +3,7 @@
 #[path = "../../src/ktrace/mod.rs"]
 pub mod ktrace;
 
-/// For the kernel crate's messages.
+/// Prefix of log messages, which macros of the kernel crate use.
 const __LOG_PREFIX: &[u8] = b"compile_fail\0";
 
 mod events {
@@ -15,7 +15,7 @@ mod events {
     trace_event! {
         system sample;
 
-        /// A type that no field can have.
+        /// The field has a type that no field can have.
         pub event thing(number: u32);
 
         record {

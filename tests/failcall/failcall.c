@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module for tests: one call of a function of the kernel does nothing but fail. Another makes the kernel oops,
- * where a tracer has nothing to do with it.
+ * A test module that makes one call of a kernel function fail, without any other
+ * effect. It can also cause a kernel oops that is unrelated to tracers.
  *
  *   func    the function
- *   nth     which of its calls, from the loading of this module on: 1 is the first
- *   value   what it returns, -12 (ENOMEM) if not told; 0 is a null pointer as well
- *   failed  how many calls have failed so, 0 or 1 (reading)
- *   oops    writing makes a thread oops
+ *   nth     the number of the call that fails, counted from the loading of this module
+ *   value   the value that it returns; default -12 (ENOMEM); 0 is also a null pointer
+ *   failed  how many calls have failed, 0 or 1 (read-only)
+ *   oops    a write causes an oops in a kernel thread
  */
 #include <linux/compiler.h>
 #include <linux/err.h>
@@ -32,7 +32,7 @@ module_param(failed, int, 0444);
 
 static atomic_t calls = ATOMIC_INIT(0);
 
-/* In place of the function: called with its arguments and its return address. */
+/* Called in place of the function, with its arguments and its return address. */
 static noinline long notrace instead(void)
 {
 	return value;
@@ -50,7 +50,7 @@ NOKPROBE_SYMBOL(fail_call);
 
 static struct kprobe probe = { .pre_handler = fail_call };
 
-/* Which KASAN would have another word for. */
+/* Without KASAN, which would report the access with a different message. */
 static int __no_sanitize_address oops_thread(void *unused)
 {
 	int *nowhere = NULL;
@@ -60,7 +60,7 @@ static int __no_sanitize_address oops_thread(void *unused)
 	return 0;
 }
 
-/* In a thread, for whoever dies of it keeps what locks it has. */
+/* Use a thread: the task that oopses keeps the locks that it holds. */
 static int oops_set(const char *text, const struct kernel_param *param)
 {
 	return PTR_ERR_OR_ZERO(kthread_run(oops_thread, NULL, "failcall_oops"));

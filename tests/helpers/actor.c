@@ -2,26 +2,26 @@
 /*
  * Usage: actor DIRECTORY NAME
  *
- * A task that does what a test tells it, when it tells it. Commands come by the
- * FIFO DIRECTORY/NAME.in, one a line; each is answered, once it is done, by a line
- * in DIRECTORY/NAME.out. So a test knows exactly which calls were made, and that
- * they are over. tests/functions has the other side.
+ * A task that executes commands of a test. Commands are read from the FIFO
+ * DIRECTORY/NAME.in, one per line. When a command is done, the actor writes a line
+ * to DIRECTORY/NAME.out. So a test knows exactly which calls were made, and that
+ * they have returned. The functions for tests are in tests/functions.
  *
- *	id		answered with the thread and the process id
- *	call [N [WHAT]]	make N (1) system calls WHAT (see calls[])
- *	spin [WHAT]	make system calls until the next command comes
- *	stop		nothing: ends a spin, and is answered with its number of calls
- *	name TEXT	rename this thread
- *	rename TID TEXT	rename another thread of this process
- *	cpu N		run on this CPU only
- *	write FILE TEXT	write this into a file
- *	keep FILE TEXT	the same, but leave it open: it is closed if this executes a program
- *	fork NAME [ID]	make a process, which takes commands as NAME; answered with its id,
- *			which is ID if told
- *	thread NAME	the same for a thread
- *	exec PATH	execute PATH with the same arguments; it answers
- *	reap		wait for all children
- *	exit		leave without an answer; this thread only, unless it is the last
+ *	id		answers with the thread ID and the process ID
+ *	call [N [WHAT]]	makes N (1) system calls WHAT (see calls[])
+ *	spin [WHAT]	makes system calls until the next command arrives
+ *	stop		ends a spin, and answers with its number of calls
+ *	name TEXT	renames this thread
+ *	rename TID TEXT	renames another thread of this process
+ *	cpu N		runs on this CPU only
+ *	write FILE TEXT	writes TEXT to a file
+ *	keep FILE TEXT	writes TEXT to a file and leaves it open until exec (O_CLOEXEC)
+ *	fork NAME [ID]	creates a process, which is an actor NAME; answers with its PID,
+ *			which is ID if given
+ *	thread NAME	creates a thread, which is an actor NAME; answers with its TID
+ *	exec PATH	executes PATH with the same arguments; the new program answers
+ *	reap		waits for all children
+ *	exit		exits without an answer; only this thread, unless it is the last
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -46,7 +46,7 @@
 struct actor {
 	char name[32];
 	int in, out;
-	/* What came by the FIFO and was not looked at yet. */
+	/* Input from the FIFO that was not processed yet. */
 	char input[256];
 	size_t len;
 };
@@ -77,7 +77,10 @@ static void answer(const struct actor *self, const char *format, ...)
 		die(self->name);
 }
 
-/* Each end for both, so that it does not end when the other side closes its own. */
+/*
+ * Opens each FIFO for reading and writing, so that read() does not return end of file when the
+ * other side closes its end.
+ */
 static void open_fifos(struct actor *self)
 {
 	char path[PATH_MAX];
@@ -130,7 +133,7 @@ static void call_sleep(void)
 	nanosleep(&time, NULL);
 }
 
-/* So long that it is asleep before it is over, on the slowest of machines. */
+/* Longer than the time needed to fall asleep, even on the slowest machine. */
 static void call_nap(void)
 {
 	struct timespec time = { .tv_nsec = 20000000 };
@@ -153,7 +156,7 @@ static void call_burn(void)
 		__asm__ __volatile__("" : : "r" (i));
 }
 
-/* The first is what tests trace if they don't care: nobody else makes it. */
+/* The first entry is the call that tests trace if any call will do: only actors make it. */
 typedef void call_fn(void);
 
 static const struct {
@@ -168,7 +171,7 @@ static const struct {
 	{ "sleep", call_sleep },
 	{ "nap", call_nap },
 	{ "doze", call_doze },
-	/* Not a call: user time. */
+	/* Not a system call: spends user time. */
 	{ "burn", call_burn },
 };
 
@@ -211,7 +214,7 @@ static struct actor *new_actor(const char *name)
 	return new;
 }
 
-/* Without an id, the kernel chooses one. */
+/* Forks with this PID, or with a PID that the kernel chooses if it is 0. */
 static pid_t fork_as(pid_t id)
 {
 	struct clone_args args = {
@@ -261,7 +264,7 @@ static pid_t new_thread(const char *name)
 	return id;
 }
 
-/* Executes one command. False to leave. */
+/* Executes one command. Returns 0 if the actor must exit. */
 static int obey(struct actor *self, char *line, unsigned long spun)
 {
 	char word[16] = "", argument[128] = "", more[32] = "";
@@ -361,7 +364,7 @@ static void *act(void *arg)
 				close(self->in);
 				close(self->out);
 				if (gettid() == getpid())
-					/* Other threads live on. */
+					/* Other threads continue to run. */
 					syscall(SYS_exit, 0);
 				return NULL;
 			}

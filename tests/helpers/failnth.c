@@ -5,18 +5,19 @@
  *        failnth FIRST-LAST write FILE FROM TO
  *        failnth FIRST-LAST read FILE [any]
  *
- * Does something in the course of which the Nth allocation fails (fail-nth; which
- * allocations count is said by debugfs, and by set_up_faults of tests/functions).
+ * Performs an operation in which the Nth allocation fails (fail-nth). The files in
+ * debugfs select the allocations that count; see faults_within() in tests/functions.
  *
- * None, and on any kernel, if N is 0. The first form prints how that went, `ok`, or the call that failed and its errno,
- * as in `mkdir ENOMEM`, and closes with status 0, or 1 if nothing failed, as there are
- * fewer allocations than that; so does the second, whose child has that id and calls
- * sched_get_priority_max(2) once. The third writes TO where FROM was written before,
- * for each N from FIRST to LAST, or until there are no more, and asks that either all of it
- * is as if it had not been tried, and a next try works, or it is done. The fourth asks
- * that FILE can't be read for want of memory, or reads as ever (or in any way). Both
- * print the number of the allocations that failed and of the attempts that did, or what
- * was wrong, with status 1.
+ * If N is 0, no allocation fails, and any kernel will do. The first form prints the
+ * result: `ok`, or the call that failed and its errno, as in `mkdir ENOMEM`. The exit
+ * status is 0, or 1 if no allocation failed because there are fewer than N. The second
+ * form does the same; its child has that PID and calls sched_get_priority_max(2) once.
+ * The third form writes TO to a file that contains FROM, for each N from FIRST to LAST,
+ * or until there are no more allocations. It checks that each write either fails and
+ * changes nothing, and succeeds when repeated, or takes effect. The fourth form checks
+ * that reading FILE either fails with ENOMEM, or returns the usual text (`any`: any
+ * text). Both print the number of failed allocations and of failed attempts, or, with
+ * exit status 1, which check failed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -56,7 +57,7 @@ static void arm(unsigned int n)
 		die("fail-nth: %s", strerrorname_np(errno));
 }
 
-/* Whether an allocation has failed; none does from here on. */
+/* Returns whether an allocation has failed; disables failures. */
 static int disarm(void)
 {
 	char number[16] = "";
@@ -70,8 +71,8 @@ static int disarm(void)
 #define ROOM (1 << 16)
 
 /*
- * What a file reads as, if it is one of those that this is for, which are small. The
- * call that failed, and its errno in `errno`, or NULL.
+ * Reads a file, which must be smaller than ROOM. Returns the call that failed, with its errno in
+ * `errno`, or NULL.
  */
 static const char *get(const char *file, char *text)
 {
@@ -98,7 +99,7 @@ static void look(const char *file, char *text)
 		die("%s: %s %s", file, failed, strerrorname_np(errno));
 }
 
-/* The call that failed, and its errno in `errno`, or NULL. */
+/* Writes a file. Returns the call that failed, with its errno in `errno`, or NULL. */
 static const char *put(const char *file, const char *text)
 {
 	const char *failed = NULL;
@@ -127,7 +128,9 @@ static void must_put(const char *file, const char *text, unsigned int n)
 		    strerrorname_np(errno));
 }
 
-/* Where a text is not what it should be: the line, of both. */
+/*
+ * Exits with an error message if two texts differ; it contains the first line that differs of each.
+ */
 static void must_be(const char *file, const char *when, unsigned int n, const char *is,
 		    const char *wanted)
 {
@@ -212,7 +215,7 @@ static int load(const char *path)
 	return fd < 0 ? -1 : syscall(SYS_finit_module, fd, "", 0);
 }
 
-/* The child waits until no allocation of its parent's fails any more. */
+/* The child stops first, until allocations of its parent no longer fail. */
 static int clone_as(pid_t id)
 {
 	struct clone_args args = {

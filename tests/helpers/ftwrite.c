@@ -2,11 +2,11 @@
 /*
  * Usage: ftwrite [-a] [-n] [-b] [-c BYTES] FILE
  *
- * Writes its standard input to FILE and prints how that went: `ok`, or the call
- * that failed first and its errno, as in `write EINVAL`. FILE is opened as `>`
- * does, with -a as `>>` does, with -n with neither O_TRUNC nor O_APPEND. All is
- * written at once, or with -c in pieces of that many bytes, of which none follows
- * one that failed; with -b from an address where there is nothing.
+ * Writes its standard input to FILE and prints the result: `ok`, or the first call
+ * that failed and its errno, as in `write EINVAL`. FILE is opened as by `>`, with -a
+ * as by `>>`, with -n without O_TRUNC and O_APPEND. Everything is written with one
+ * call, or with -c in pieces of BYTES bytes, up to the first one that fails; with -b
+ * from an invalid address.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -2,16 +2,16 @@
 /*
  * Usage: fuzz SEED OPERATIONS WRITERS [noclock]
  *
- * In the tracing directory, does so many things by chance, by several processes at
- * once: writes that are good, half good and junk to control files, options, filters,
- * triggers and the kernel's own files of trace arrays, tracers that are switched,
- * instances that come and go, readers that are killed.
+ * Performs OPERATIONS random operations in the tracing directory, with WRITERS
+ * concurrent processes: valid, partly valid and invalid writes to control files,
+ * options, filters, triggers and the kernel's own files of trace arrays; changes of
+ * the tracer; instances that are created and removed; readers that are killed.
  *
- * Each writer has an instance to itself as well, of whose control files it knows what
- * they should say: what was accepted, and nothing else. Prints how many operations
- * were accepted and refused; status 1, and what was wrong, if a file says something
- * else. The same seed does the same, as far as the writers do not meet. With `noclock`
- * trace_clock stays as it is.
+ * Each writer also has an instance of its own and a model of the contents of its
+ * control files: what was accepted, and nothing else. Prints how many operations were
+ * accepted and refused; if the contents of a file differ from the model, prints the
+ * difference, with exit status 1. The same seed leads to the same operations, except
+ * for interactions of writers. With `noclock`, trace_clock is not changed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -46,7 +46,7 @@ static uint32_t roll(uint32_t below)
 
 #define one_of(list) ((list)[roll(LENGTH(list))])
 
-/* Text that grows. */
+/* A text buffer. */
 struct text {
 	char bytes[1 << 16];
 	size_t len;
@@ -91,7 +91,7 @@ static void add_junk(struct text *text)
 	}
 }
 
-/* What a list should contain: words, each once. */
+/* The expected contents of a list: words without duplicates. */
 struct list {
 	char *words[ENTRIES];
 	size_t n;
@@ -118,7 +118,7 @@ static void put(struct list *list, const char *word)
 		list->words[list->n++] = strdup(word);
 }
 
-/* The words of a text; with a `#`, the rest of the line is a comment. */
+/* Adds the words of a text to a list; `#` starts a comment. */
 static void put_all(struct list *list, char *text)
 {
 	char *line, *word, *lines, *words;
@@ -139,7 +139,7 @@ static bool is_same(const struct list *a, const struct list *b)
 	return a->n == b->n;
 }
 
-/* `wrote` is what was to be written, if anything. */
+/* Reports an error and exits; `wrote` is the text that was written, or NULL. */
 static void wrong(const char *file, const char *did, const char *detail,
 		  const struct text *wrote)
 {
@@ -163,7 +163,10 @@ static void wrong(const char *file, const char *did, const char *detail,
 	_exit(1);
 }
 
-/* Whether it was accepted, whole; `pieces` says how many bytes were written in one go, if not all. */
+/*
+ * Writes a text. Returns whether all of it was accepted; sets `pieces` to the size of each write(),
+ * or 0 if there was one.
+ */
 static size_t pieces;
 
 static bool write_as(const char *file, const struct text *text, int how)
@@ -202,7 +205,7 @@ static bool say(const char *file, const char *string)
 	return write_as(file, &text, O_TRUNC);
 }
 
-/* False if there is no such file, or no more. */
+/* Reads a file. Returns false if it does not exist (any more). */
 static bool look(const char *file, struct text *text)
 {
 	int fd = open(file, O_RDONLY | O_NONBLOCK);
@@ -221,7 +224,7 @@ static bool look(const char *file, struct text *text)
 	return true;
 }
 
-/* The control files that are lists. */
+/* The control files that contain lists. */
 static const struct {
 	const char *name;
 	bool names;
@@ -232,7 +235,7 @@ static const struct {
 
 static struct list model[LENGTH(lists)];
 
-/* While there are names in a filter, each change of it waits: not too often. */
+/* Selects a list. Name filters are selected rarely, since each change waits while one is active. */
 static size_t some_list(void)
 {
 	return roll(50) ? roll(4) : 4 + roll(2);
@@ -267,7 +270,7 @@ static void add_name(struct text *text)
 		add(text, letters + roll(sizeof(letters) - 1), 1);
 }
 
-/* A text for a list; true if it is all good. */
+/* Makes a text for a list. Returns true if all its words are valid. */
 static bool make_list(struct text *text, bool names)
 {
 	static const char *const bad[] = {
@@ -315,7 +318,7 @@ static void check_list(const char *file, size_t which, const char *did, const st
 	}
 }
 
-/* One of the control files of the instance that is ours alone. */
+/* Writes to one of the lists of this writer's own instance and checks it. */
 static void own_list(void)
 {
 	static struct text text, copy;
@@ -329,8 +332,8 @@ static void own_list(void)
 	done = write_as(file, &text, how);
 	if (done ? !good : !!pieces) {
 		/*
-		 * Chance has made something that has a meaning, or each piece was accepted
-		 * or not. What that should be is for others to ask.
+		 * A random word may happen to be valid, or some pieces were accepted and others
+		 * were not. The result is not checked here: use it as the model.
 		 */
 		clear(&model[which]);
 		if (look(file, &copy))
@@ -367,20 +370,20 @@ static void own_number(void)
 	start(&text);
 	adds(&text, value);
 	done = write_as(file, &text, O_TRUNC);
-	/* Each piece is a number of its own. */
+	/* With several writes, each is a number of its own. */
 	if (pieces)
 		return;
 	look(file, &after);
 	line = strchr(after.bytes, '\n');
 	if (!done && strcmp(before.bytes, after.bytes))
 		wrong(file, "a refused write", after.bytes, &text);
-	/* A plain number reads as it was written, if it stands alone. */
+	/* After the first line, an accepted plain number reads as it was written. */
 	if (done && *value && strspn(value, "0123456789") == strlen(value) && line &&
 	    strncmp(name, "tracing_thresh", 14) && strncmp(line + 1, value, strlen(value)))
 		wrong(file, "an accepted write", after.bytes, &text);
 }
 
-/* A trace array; it may not be there. */
+/* Selects a trace array, which may not exist. */
 static const char *array(void)
 {
 	static char name[80];
@@ -402,7 +405,7 @@ static void shared_list(void)
 	char file[160];
 	const char *where = array();
 
-	/* That of our own is known. */
+	/* There is a model of this writer's own instance. */
 	if (strstr(where, "own"))
 		return own_list();
 	snprintf(file, sizeof(file), "%s/ferrotrace/%s", where, lists[which].name);
@@ -500,7 +503,7 @@ static void instance(void)
 		return;
 	}
 	accepted++;
-	/* Not all functions there are, for whoever turns the tracer on. */
+	/* Limits the functions, in case a writer selects a tracer there. */
 	snprintf(file, sizeof(file), "%s/set_ftrace_filter", name);
 	say(file, "vfs_read");
 }
@@ -525,7 +528,7 @@ static void reading(void)
 			refused++;
 		return;
 	}
-	/* Somebody who reads until killed. */
+	/* A reader that reads until it is killed. */
 	child = fork();
 	if (!child) {
 		fd = open(file, O_RDONLY);
@@ -556,7 +559,7 @@ static void run(unsigned int operations)
 	snprintf(file, sizeof(file), "instances/own%u/set_ftrace_filter", writer);
 	say(file, "vfs_write");
 	for (number = 1; number <= operations; number++) {
-		/* What switches tracers takes long. */
+		/* Operations that change the tracer or instances take long: do fewer of them. */
 		i = roll(LENGTH(all));
 		if ((all[i] == tracer || all[i] == instance) && roll(8))
 			i = 0;

@@ -2,9 +2,9 @@
 /*
  * Usage: hold FILE...
  *
- * Has found each FILE, but not opened it (O_PATH): neither the file system nor a
- * driver knows of that. They are descriptors 3, 4 and so on, which others can open
- * as /proc/PID/fd/3. Says `ready`, then waits to be killed.
+ * Looks up each FILE without opening it (O_PATH): neither the file system nor a
+ * driver is called. The results are descriptors 3, 4 and so on, which other processes
+ * can open as /proc/PID/fd/3. Prints `ready`, then waits until it is killed.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

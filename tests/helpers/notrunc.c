@@ -2,8 +2,9 @@
 /*
  * Usage: notrunc COMMAND [ARGUMENT...]
  *
- * Runs a command that may do all but truncate files (Landlock): opening one for that is
- * refused by the kernel once the file has been opened. Status 125 if that cannot be had.
+ * Runs a command that is not permitted to truncate files (Landlock): opening a file
+ * with O_TRUNC is refused by the kernel after the file has been opened. The exit status
+ * is 125 if Landlock is not available.
  */
 #define _GNU_SOURCE
 #include <linux/landlock.h>

@@ -2,8 +2,8 @@
 /*
  * Usage: perfopen ID
  *
- * Opens the tracepoint event of that id as perf does for all tasks of CPU 0, and
- * prints how that went: `ok`, or `perf_event_open` and its errno. It is closed again.
+ * Opens the tracepoint event with this ID as perf does for all tasks of CPU 0, and
+ * prints the result: `ok`, or `perf_event_open` and its errno. Exit closes the event.
  */
 #define _GNU_SOURCE
 #include <errno.h>

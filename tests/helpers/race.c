@@ -6,16 +6,19 @@
  *        race busy 1
  *        race id ID
  *
- * itself, other: that many threads, each of which takes the name hit-N while another
- * thread gives it the name miss-N. One of the two renames takes long (slowname.c): that
- * by the thread itself, or that by the other one, which begins first. Says how often it
- * ended last, when all have their names for good, and stays until it is killed.
- * filter: as other, but names are not filtered by before that rename has begun: after
- * that, and before the thread's own one, hit-* is written to ferrotrace/set_comm, which
- * is not done before the other one's rename is.
- * busy: as other; then that thread sleeps for 1.2 s, says "busy", and works until SIGUSR1 comes.
- * id: makes a child with that id in the moment in which the id is free, which calls
- * sched_get_priority_max(2) once. Says "waiting" before, and then how often it tried.
+ * itself, other: starts that many threads, one after another, each of which takes the
+ * name hit-N while another thread renames it to miss-N. One of the two renames, which
+ * begins first, is slow (slowname.c): that by the thread itself, or that by the other
+ * thread. Prints how often the slow one ended last, when all renames are done, and
+ * continues to run until it is killed.
+ * filter: as other, but the filter for names is set after the slow rename has begun and
+ * before the thread's own one: hit-* is written to ferrotrace/set_comm. Only rounds are
+ * counted in which that write returns after the slow rename.
+ * busy: as other; then the renamed thread sleeps for 1.2 s, prints "busy", and spins
+ * until the process gets SIGUSR1.
+ * id: creates a child with PID ID as soon as ID is free; the child calls
+ * sched_get_priority_max(2) once. Prints "waiting" before, and then the number of
+ * attempts.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -36,24 +39,27 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Sooner than a slow rename is over. */
+/* Less than the time that a slow rename takes. */
 #define BETWEEN_US 5000
 #define BUSY_AFTER_US 1200000
 
-/* Of the thread whose turn it is: 0 it is not there yet, 1 it is, 2 go, 3 it has its name. */
+/*
+ * The state of the current thread: 0 not started, 1 ready, 2 may take its name, 3 has taken its
+ * name.
+ */
 static atomic_int turn;
 static atomic_int comm_fd;
-/* The other one's rename begins first. */
+/* Whether the other thread's rename begins first. */
 static bool is_late;
-/* Puts the filter into force in between, if it is to be one. */
+/* Descriptor of set_comm, if the filter is set during the renames, otherwise -1. */
 static int filter_fd = -1;
 static atomic_bool is_filtering;
 static struct timespec done, filtered;
-/* What a thread does that has its name. */
+/* Whether a thread spins after its renames, and until when. */
 static bool is_busy;
 static atomic_bool is_enough;
 
-/* Two that race need a CPU each. */
+/* Two threads that race need one CPU each. */
 static void stay_on(int cpu)
 {
 	cpu_set_t set;
@@ -168,7 +174,7 @@ static int names(unsigned long number)
 			pthread_join(filter, NULL);
 			in_time = is_before(&written, &filtered);
 		}
-		/* The one that began last was done first. */
+		/* Count the round if the rename that began first has ended last. */
 		raced += in_time && is_before(&done, &written) == is_late;
 	}
 	printf("%lu\n", raced);

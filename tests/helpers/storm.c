@@ -4,11 +4,12 @@
  *        storm renames NUMBER
  *        storm memory NUMBER
  *
- * forks: that many children, each of which calls sched_get_priority_max(2) once and is
- * gone; some at a time. renames: that many threads, which wait for each other, then all
- * take the name hit-NUMBER, make that call, take the name miss-NUMBER, and make it once
- * more. Prints how many calls there were under a name that begins with hit, or at all.
- * memory: takes so many MiB and keeps them until it is killed.
+ * forks: creates that many children, about 20 at a time, each of which calls
+ * sched_get_priority_max(2) once and exits.
+ * renames: creates that many threads, which wait for each other. Then each takes the
+ * name hit-N, makes that call, takes the name miss-N, and makes the call again.
+ * Both print the number of calls, for renames only of those with a name hit-N.
+ * memory: allocates that many MiB and keeps them until it is killed.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

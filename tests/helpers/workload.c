@@ -2,14 +2,14 @@
 /*
  * Usage: workload [ROUNDS]
  *
- * Something to trace: processes of different names, each of which keeps doing one kind of thing,
- * ROUNDS times (50), some milliseconds apart.
+ * Generates something to trace: processes with different names, each of which repeats
+ * one kind of operation ROUNDS (50) times, some milliseconds apart.
  *
  *	file-writer	writes a file in /tmp, reads it back and removes it
- *	pipe-producer	writes into a pipe ...
- *	pipe-consumer	... that this one reads
+ *	pipe-producer	writes into a pipe
+ *	pipe-consumer	reads from that pipe
  *	sleeper		sleeps
- *	forker		makes processes and waits for them
+ *	forker		creates processes and waits for them
  */
 #include <fcntl.h>
 #include <stdio.h>

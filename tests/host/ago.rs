@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How long ago something was, as 32 bits have it.
+//! The 32-bit form of a past time.
 
 use crate::agos::Ago;
 

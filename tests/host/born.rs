@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What tasks were born with, and where it waits.
+//! Inherited filter state of tasks, and the store in which it is kept until the task uses it.
 
 use crate::borns::Born;
 use crate::borns::Heirs;

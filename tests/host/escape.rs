@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Names of tasks in text.
+//! Escaped task names.
 
 use crate::escapes::{
     Escaped,
@@ -29,12 +29,12 @@ fn a_name_does_not_end_a_comment() {
     assert_eq!(comment("x-1/hardirq */"), "x-1/hardirq *\\/");
     assert_eq!(comment("*/*/"), "*\\/*\\/");
     assert_eq!(comment("a/b*c"), "a/b*c");
-    // Neither with what precedes it, nor by an escape of its own.
+    // A `/` at the beginning is not escaped, and an escape does not cause another one.
     assert_eq!(comment("/"), "/");
     assert_eq!(comment("*\\/"), "*\\\\/");
 }
 
-/// Every text is that of one name, with none of what it must not have, and as long as a name makes it.
+/// Texts are unique, contain no newline and no comment end, and have the maximum length at most.
 #[test]
 fn texts_are_unambiguous() {
     const BYTES: &[u8] = b"*/\\n\n";

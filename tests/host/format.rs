@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Format strings of trace events: what C is given, and that the two forms agree.
+//! Format strings of trace events: the conversion to C, and the match of both forms.
 
 use crate::event::format::for_printing;
 use crate::event::format::for_readers;

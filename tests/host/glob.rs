@@ -13,9 +13,9 @@ use crate::filter::glob::MAX_PATTERN;
 use crate::random::all_texts;
 use crate::random::Random;
 
-/// An independent reading of a pattern, simple and slow.
+/// A simple and slow second implementation of patterns.
 mod naive {
-    /// A part of a pattern: the set of bytes that it takes, or `None` for a `*`.
+    /// A part of a pattern: the set of matching bytes, or `None` for a `*`.
     pub(super) type Part = Option<Vec<bool>>;
 
     fn only(byte: u8) -> Part {
@@ -24,7 +24,7 @@ mod naive {
         Some(set)
     }
 
-    /// `None` if the pattern is malformed.
+    /// Parses a pattern; returns `None` if it is malformed.
     pub(super) fn parse(pattern: &[u8]) -> Option<Vec<Part>> {
         let mut parts = Vec::new();
         let mut i = 0;
@@ -76,7 +76,7 @@ mod naive {
     }
 }
 
-/// Compares verdicts on a pattern and names with those of the naive reading.
+/// Compares the result of a pattern for each name with that of the second implementation.
 fn compare(pattern: &[u8], names: &[Vec<u8>]) {
     let shown = pattern.escape_ascii();
     let parts = naive::parse(pattern);
@@ -102,7 +102,7 @@ fn compare(pattern: &[u8], names: &[Vec<u8>]) {
 
 #[test]
 fn patterns_match_what_they_should() {
-    // A pattern, names that match, names that don't.
+    // A pattern, names that match, names that do not match.
     type Case = (
         &'static [u8],
         &'static [&'static [u8]],
@@ -238,7 +238,7 @@ fn control_characters_are_refused_and_no_others() {
 
 #[test]
 fn a_pattern_is_no_longer_than_a_name() {
-    // As much of a name as there can be: any number of `*` may follow, but not one more byte.
+    // The maximum length of a name: any number of `*` may follow, but no further byte.
     for pattern in [
         b"123456789012345".as_slice(),
         b"???????????????",
@@ -255,7 +255,7 @@ fn a_pattern_is_no_longer_than_a_name() {
             assert_eq!(Glob::new(&longer), Err(GlobError::TooLong), "`{shown}`");
         }
     }
-    // As much text as there can be.
+    // The maximum length of a pattern.
     for pattern in [
         [b'*'; MAX_PATTERN].as_slice(),
         &[b"[".as_slice(), &[b'a'; MAX_PATTERN - 2], b"]"].concat(),
@@ -304,7 +304,7 @@ fn a_name_ends_as_in_the_kernel() {
 fn all_short_patterns_agree_with_the_naive_reading() {
     let names = all_texts(b"ab]-", 3);
     for pattern in all_texts(b"ab*?[]!-\\", 5) {
-        // A `#` never begins one, so the text is kept as it is.
+        // No pattern begins with `#`, so the text is not changed.
         compare(&pattern, &names);
     }
 }
@@ -317,13 +317,13 @@ fn random_patterns_agree_with_the_naive_reading() {
         let names: Vec<_> = (0..16).map(|_| random.text(b"abcd]-!\\", 15)).collect();
         compare(&pattern, &names);
     }
-    // Fewer letters, so that the names match more often and later.
+    // With fewer letters, names match more often and later.
     for _ in 0..10_000 {
         let pattern = random.text(b"ab*", 24);
         let names: Vec<_> = (0..16).map(|_| random.text(b"ab", 15)).collect();
         compare(&pattern, &names);
     }
-    // Any bytes; not longer than what `compare` can tell apart from the length limit.
+    // Any bytes, but short texts: `compare` does not handle the length limit.
     let any: Vec<u8> = (0x20..=0xff).filter(|byte| *byte != 0x7f).collect();
     for _ in 0..10_000 {
         let pattern = random.text(&any, 8);
@@ -350,7 +350,7 @@ fn names_made_from_a_pattern_match_it() {
                     if let Some(last) = taken.len().checked_sub(1) {
                         name.push(taken[random.below(last + 1)]);
                     } else {
-                        // Nothing is in it: no name can match.
+                        // The set is empty: no name can match.
                         name.clear();
                         assert!(!glob.matches(b"a"));
                         break;
@@ -375,7 +375,7 @@ extern "C" {
 fn patterns_agree_with_fnmatch() {
     let mut random = Random::new(0xf00d);
     let mut compared = 0;
-    // In a class the C library takes a `\` as an escape and the kernel does not, so never both.
+    // In a class, `\` is an escape for the C library, but not for the kernel: do not use both.
     for alphabet in [b"abc*?[]!-".as_slice(), b"abc*?!-\\"] {
         for _ in 0..20_000 {
             let pattern = random.text(alphabet, 10);
@@ -386,7 +386,7 @@ fn patterns_agree_with_fnmatch() {
             for _ in 0..8 {
                 let name = random.text(b"abc]-!*", 6);
                 let c_name = CString::new(name.clone()).unwrap();
-                // SAFETY: Both are NUL-terminated and are only read.
+                // SAFETY: Both strings are NUL-terminated and are only read.
                 let result = unsafe { fnmatch(c_pattern.as_ptr(), c_name.as_ptr(), 0) };
                 assert_eq!(
                     glob.matches(&name),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Ids and sets of them.
+//! IDs and sets of IDs.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ fn ids_are_decimal() {
         ),
         (b"4194305", Err(IdError::OutOfRange)),
         (b"99999999", Err(IdError::OutOfRange)),
-        // The edges of 31, 32, 63 and 64 bits, and what would wrap around to a valid id.
+        // The limits of 31, 32, 63 and 64 bits, and numbers that would wrap around to a valid ID.
         (b"2147483647", Err(IdError::OutOfRange)),
         (b"2147483648", Err(IdError::OutOfRange)),
         (b"4294967295", Err(IdError::OutOfRange)),
@@ -125,7 +125,7 @@ fn sets_behave_as_those_of_the_standard_library() {
             .map(|_| random.below(limit) as i32)
             .collect();
         let merged = ids.merge(&more).unwrap();
-        // The old one is as it was.
+        // The original set is unchanged.
         assert!(ids.iter().eq(model.iter().copied()));
         assert!(ids.try_clone().unwrap().iter().eq(ids.iter()));
 
@@ -140,7 +140,7 @@ fn sets_behave_as_those_of_the_standard_library() {
 #[test]
 fn a_set_holds_so_many_and_no_more() {
     let most = MAX_IDS as i32;
-    // Upwards, downwards and from both ends.
+    // Ascending, descending, and from both ends.
     for order in 0..3 {
         let mut ids = IdSet::default();
         for i in 0..most {
@@ -157,7 +157,7 @@ fn a_set_holds_so_many_and_no_more() {
         assert_eq!(ids.insert(MAX_ID), Err(ENOSPC));
         assert_eq!(ids.insert(-1), Err(ENOSPC));
         assert_eq!(ids.merge(&[7, MAX_ID]).err(), Some(ENOSPC));
-        // What is there already needs no room.
+        // An ID that is in the set needs no space.
         let here = ids.as_slice()[ids.len() / 2];
         assert_eq!(ids.insert(here), Ok(()));
         assert_eq!(ids.merge(&[here, here]).unwrap().len(), MAX_IDS);

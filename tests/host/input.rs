@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! From the text written to a control file to the filter.
+//! From the text that is written to a control file to the filter.
 
 use std::collections::HashSet;
 
@@ -32,7 +32,7 @@ fn takes_ids(name: ListName) -> bool {
     !matches!(name, ListName::Comm | ListName::NotraceComm)
 }
 
-/// What a control file prints for a list.
+/// Returns the text that a control file prints for a list.
 fn print(filter: &Filter, name: ListName) -> Vec<u8> {
     let mut text = Vec::new();
     match filter.list(name) {
@@ -50,19 +50,19 @@ fn print(filter: &Filter, name: ListName) -> Vec<u8> {
     text
 }
 
-/// All that a filter holds.
+/// Returns the whole contents of a filter.
 fn snapshot(filter: &Filter) -> (Vec<Vec<u8>>, bool) {
     let texts = NAMES.iter().map(|name| print(filter, *name)).collect();
     (texts, filter.follow_fork)
 }
 
-/// Ends the text and makes the filter.
+/// Ends the input and returns the new filter.
 fn finished(input: &mut Input, replace: bool, current: &Filter) -> Result<Filter, InputError> {
     input.finish()?;
     input.take(replace, current)
 }
 
-/// Writes a text at once.
+/// Writes a text in one piece.
 fn write(
     name: ListName,
     text: &[u8],
@@ -74,7 +74,7 @@ fn write(
     finished(&mut input, replace, current)
 }
 
-/// A filter in which every list has something, and each something else.
+/// Returns a filter in which each list has different entries.
 fn full() -> Filter {
     let mut filter = Filter {
         follow_fork: true,
@@ -91,8 +91,8 @@ fn full() -> Filter {
     filter
 }
 
-/// Asserts that a text is refused, in one piece and byte by byte, with the same error, and that
-/// the filter stays as it is.
+/// Asserts that a text is refused with the same error, in one piece and in smaller pieces, and that
+/// the filter is unchanged.
 fn assert_refused(name: ListName, text: &[u8], fault: Fault, token: &[u8], offset: usize) {
     let shown = text[..text.len().min(80)].escape_ascii();
     let current = full();
@@ -167,7 +167,7 @@ fn what_is_printed_can_be_written_back() {
     for _ in 0..2_000 {
         let mut filter = Filter::default();
         for _ in 0..random.below(12) {
-            // Most of it is refused; what is not has all kinds of special bytes in it.
+            // Most texts are refused; the others contain all kinds of special bytes.
             let text = random.text(b"ab##\\\\  *?[[]]!-", 10);
             if let Ok(changed) = write(ListName::Comm, &text, false, &filter) {
                 filter = changed;
@@ -310,7 +310,7 @@ fn huge_writes_are_taken_or_refused_in_full() {
     const MIB: usize = 1 << 20;
     let current = full();
 
-    // Long, but with little in it.
+    // Long texts with few entries.
     for (text, count) in [
         (b"1 ".repeat(MIB / 2), 1),
         (b"7\n8\n".repeat(MIB / 4), 2),
@@ -322,14 +322,14 @@ fn huge_writes_are_taken_or_refused_in_full() {
         assert_eq!(filter.pid.len(), count);
     }
 
-    // As many as there can be, in either order, and one more.
+    // The maximum number of entries, in either order, and one more.
     let up: Vec<String> = (0..=MAX_IDS).map(|id| id.to_string()).collect();
     let down: Vec<String> = up.iter().rev().cloned().collect();
     for ids in [up, down] {
         let most = ids[..MAX_IDS].join("\n");
         let filter = write(ListName::Pid, most.as_bytes(), true, &current).unwrap();
         assert_eq!(filter.pid.len(), MAX_IDS);
-        // All of them again is no more.
+        // Writing the same entries again adds none.
         let again = write(ListName::Pid, most.as_bytes(), false, &filter).unwrap();
         assert_eq!(again.pid.len(), MAX_IDS);
 

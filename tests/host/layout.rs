@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where the fields of a record stand, and what is cut off.
+//! The positions of the fields of a record, and the truncation of fields.
 
 use crate::event::layout::{
     Layout,
@@ -24,7 +24,8 @@ fn string(len: usize) -> Wish {
     }
 }
 
-/// The offsets and lengths, and the size of the record, with a fixed part of that many words.
+/// Returns offsets and lengths of the fields, and the size of the record, for a fixed part of
+/// `WORDS` words.
 fn laid_out<const WORDS: usize>(wishes: &[Wish]) -> (Vec<(usize, usize)>, usize) {
     assert!(wishes.len() <= WORDS);
     let mut layout = Layout::new::<[u32; WORDS]>();
@@ -55,7 +56,7 @@ fn arrays_are_cut_off_between_elements() {
         (31, 0),
         (32, 0),
     ] {
-        // All but 32 bytes, and the four that are set aside.
+        // Leave 32 bytes, besides the four that are reserved for the strings.
         let filled = MAX_RECORD - 16 - 4 - 32;
         let wishes = [string(filled), array(len, 1), array(4000, 8)];
         let (spans, size) = laid_out::<4>(&wishes);
@@ -93,7 +94,7 @@ fn a_string_has_a_byte_even_where_there_is_no_room() {
 
 #[test]
 fn no_record_is_longer_than_records_may_be() {
-    // The longest fixed part there is, nothing but strings.
+    // The longest possible fixed part, with strings only.
     const WORDS: usize = 768;
     let (spans, size) = laid_out::<WORDS>(&[string(9); WORDS]);
     assert!(spans.iter().all(|(_, len)| *len >= 1));

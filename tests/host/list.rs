@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a control file holds, and its all-or-nothing change.
+//! The contents of a control file, and changes that take effect completely or not at all.
 
 use kernel::alloc::limit_allocations;
 use kernel::prelude::ENOMEM;
@@ -112,7 +112,7 @@ fn pending_globs_replace_or_add() {
     let pending = || {
         let mut pending = Pending::<GlobSet>::default();
         for word in [b"z*", b"a\0"] {
-            // One good, one bad: what is bad leaves no trace.
+            // The second word is invalid and must have no effect.
             let _ = pending.push(word, 0);
         }
         pending.push(b"b", 9).unwrap();

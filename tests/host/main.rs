@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tests on the host of what needs no kernel: the policy (`src/filter/`, `src/limits.rs`,
-//! `src/profile/spread.rs`, `src/sched/stamp.rs`, `src/watch/born.rs`), the words of compact records
-//! (`src/ktrace/compact/word.rs`) and who reads them (`tools/traceevent/`), how long ago something was
-//! (`src/ktrace/ago.rs`), what identifies hooks (`src/ktrace/fgraph/tag.rs`), names in
-//! text (`src/ktrace/escape.rs`), and the text of trace events
-//! and where their fields stand (`src/ktrace/event/`). `run` builds and runs them.
+//! Host tests of code that needs no kernel: filters and limits (`src/filter/`, `src/limits.rs`,
+//! `src/profile/spread.rs`, `src/sched/stamp.rs`, `src/watch/born.rs`), words of compact records
+//! (`src/ktrace/compact/word.rs`) and the plugin that reads them (`tools/traceevent/`), past times
+//! (`src/ktrace/ago.rs`), the tags of hooks (`src/ktrace/fgraph/tag.rs`), task names in text
+//! (`src/ktrace/escape.rs`), and the formats and record layout of trace events
+//! (`src/ktrace/event/`). `run` builds and runs them.
 
-// Not all of what follows is needed here.
+// The tests do not use all of these modules.
 #[allow(dead_code)]
 #[path = "../../src/filter/mod.rs"]
 mod filter;
@@ -43,19 +43,19 @@ mod words;
 
 mod ktrace {
     pub mod once {
-        //! A stand-in for `src/ktrace/once.rs`.
+        //! A substitute for `src/ktrace/once.rs`.
 
         use kernel::sync::atomic::{
             Atomic,
             Relaxed, //
         };
 
-        /// As there.
+        /// Accesses a value like `READ_ONCE()` and `WRITE_ONCE()`.
         pub trait Once<T> {
-            /// The value.
+            /// Returns the value.
             fn read_once(&self) -> T;
 
-            /// Another value.
+            /// Stores a value.
             fn write_once(&self, value: T);
         }
 
@@ -69,9 +69,9 @@ mod ktrace {
             }
         }
 
-        /// As there.
+        /// Adds to a value that has no other writer.
         pub trait AddHere<T> {
-            /// Adds to it.
+            /// Adds `value`.
             fn add_here(&self, value: T);
         }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Words of packs: what is read is what was written.
+//! Words of packs: reading returns what was written.
 
 use crate::random::Random;
 use crate::words::*;
@@ -10,7 +10,7 @@ const TEXT: Text = Text {
     base: BASE,
     site_shift: SITE_SHIFT,
 };
-/// A count of the counter is 2 ns.
+/// One count of the counter is 2 ns.
 const MULT: u32 = 2 << MULT_SHIFT;
 
 fn read(words: &[u64]) -> Vec<Said> {
@@ -88,9 +88,9 @@ fn far_addresses() {
             .collect::<Vec<_>>(),
         [item]
     );
-    // Of a user, which nothing in the kernel is.
+    // An address in user space, which no kernel function has.
     assert_eq!(address(0x7fff_1234_5678), None);
-    // Words that are no addresses name nothing.
+    // Words that contain no address refer to no function.
     assert_eq!(read(&[function_word(FUNC.far(5), SITE.far(1), 1), 0]), []);
 }
 
@@ -125,7 +125,7 @@ fn contexts() {
     assert_eq!(context(packed, 1 << 24), None);
 }
 
-/// A call, as `pack.rs` writes it.
+/// Returns the words of a call, as `pack.rs` writes them.
 fn call_words(item: &Item) -> Vec<u64> {
     let mut words = Vec::new();
     let mut item = *item;
@@ -167,7 +167,7 @@ fn calls() {
 
 #[test]
 fn anything_can_be_read() {
-    // Whatever stands there: no panic, and an end.
+    // Any contents can be read without a panic, and reading ends.
     let mut random = Random::new(11);
     for _ in 0..20_000 {
         let words: Vec<u64> = (0..MAX_WORDS)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the plugin of libtraceevent makes of a pack in a file: which items are shown, and how.
+//! The libtraceevent plugin: which items of a pack in a file are shown, and how.
 
 use core::fmt::{
     self,
@@ -51,7 +51,7 @@ const LAYOUT: Layout = Layout {
     text: 20,
 };
 
-/// Of the byte order that this machine does not have.
+/// The other byte order than that of this machine.
 struct Swapped;
 
 impl Numbers for Swapped {
@@ -64,7 +64,7 @@ impl Numbers for Swapped {
     }
 }
 
-/// A pack with these words, `repeats` and `taken`.
+/// Returns the bytes of a pack with these words, `repeats` and `taken`.
 fn bytes(serial: u32, (repeats, taken): (u8, u8), words: &[u64]) -> Vec<u8> {
     let mut bytes = vec![0, 0, 0x14, 0x21, 0, 0, 0, 0, 24, repeats, taken, 2];
     for number in [serial, 2 << word::MULT_SHIFT, (BASE >> 16) as u32] {
@@ -80,7 +80,7 @@ fn pack(bytes: &[u8]) -> Option<Pack> {
     Pack::new(bytes, &LAYOUT, &Swapped)
 }
 
-/// A function's word, for places that are told by multiples of four bytes.
+/// Returns the word of a function; the call site is in units of four bytes.
 fn function(offset: usize, site: u64) -> u64 {
     word::function(FUNC.near(BASE, BASE + offset).unwrap(), site, 1).unwrap()
 }
@@ -108,7 +108,7 @@ fn what_is_cut_off() {
         let whole = (len >= 24).then(|| (len - 24) / 8);
         assert_eq!(nr, whole, "of {len} bytes");
     }
-    // Words that begin behind the end.
+    // The words begin after the end.
     let mut bytes = bytes;
     bytes[LAYOUT.start] = 255;
     assert!(pack(&bytes).is_none());
@@ -124,17 +124,17 @@ fn what_was_shown_before() {
         last.skip(cpu, &pack, nr)
     };
     assert_eq!(skip(1, true, 0, 0, 5), 0);
-    // Its first item is the fifth of the one before, which was there.
+    // Its first item is the fifth of the previous pack, which was shown.
     assert_eq!(skip(1, true, 5, 0, 3), 1);
-    // It was not.
+    // The fourth item of the previous pack does not exist.
     assert_eq!(skip(1, true, 4, 0, 3), 0);
-    // Not the pack before, or not of this CPU.
+    // The previous pack is missing, or belongs to another CPU.
     assert_eq!(skip(1, false, 1, 0, 3), 0);
     assert_eq!(skip(2, true, 1, 0, 3), 0);
-    // A reader took some of them out.
+    // A reader has consumed some of the items.
     assert_eq!(skip(2, true, 0, 2, 4), 2);
     assert_eq!(skip(2, true, 4, 2, 4), 2);
-    // CPUs that nobody has.
+    // CPU numbers that no machine has.
     assert_eq!(skip(1 << 20, true, 0, 1, 4), 1);
 }
 
@@ -202,7 +202,7 @@ fn calls() {
 
 #[test]
 fn anything_can_be_shown() {
-    // Whatever stands in a file: no panic, which would end the program that reads it.
+    // Any contents of a file are shown without a panic, which would end the program that reads it.
     let last = Last::new();
     let mut random = Random::new(5);
     let mut nr_lines = 0;
@@ -244,7 +244,7 @@ fn times() {
         said(Item::Leaf(call(8, 1, 700)), 2500),
         said(Item::Return(call(4, 0, 2000)), 3100),
     ];
-    // A call begins when it began, not when its record was written.
+    // The line of a call has the time of its beginning, not that of its record.
     let times: Vec<_> = lines(items.into_iter()).map(|line| line.time()).collect();
     assert_eq!(times, [1100, 1800, 3100]);
 }
@@ -264,7 +264,7 @@ fn durations() {
     assert_eq!(shown(123_456_789_012), "$ 123456789 us |  f0();");
 }
 
-/// What stands before an item, made of the line of its pack.
+/// Returns the text in front of an item, derived from the line of its pack.
 fn front(line: &str, flags: &str, time: &str, other: (&str, &str, i64)) -> Option<String> {
     let columns = Columns::new(
         line.as_bytes(),
@@ -289,12 +289,12 @@ fn columns_are_those_of_the_pack() {
             "             cat-134   [001] .....    38.126004: funcgraph_pack:       ",
             "             cat-134   [001] d..2.    38.126038: ",
         ),
-        // trace-cmd report -l
+        // The format of `trace-cmd report -l`.
         (
             "     cat-134     1.....    38.126004: funcgraph_pack:       ",
             "     cat-134     1d..2.    38.126038: ",
         ),
-        // --ts-diff, and that of the first line
+        // The format of `--ts-diff`, and that of its first line.
         (
             "             cat-134   [001] .....    38.126004: (+17)    funcgraph_pack:       ",
             "             cat-134   [001] d..2.    38.126038: (+34)    ",
@@ -307,7 +307,7 @@ fn columns_are_those_of_the_pack() {
             "             cat-134   [001] .....    38.126004: (+12345678) funcgraph_pack:       ",
             "             cat-134   [001] d..2.    38.126038: (+34)    ",
         ),
-        // Names of tasks may look like anything.
+        // Names of tasks may contain anything.
         (
             " (a) ..... 38.126004-134   [001] .....    38.126004: funcgraph_pack:       ",
             " (a) ..... 38.126004-134   [001] d..2.    38.126038: ",
@@ -328,7 +328,7 @@ fn times_end_in_one_column() {
 #[test]
 fn a_line_of_another_form_is_not_taken_apart() {
     let other = (".....", "1.000001", 0);
-    // Nothing was written, or another time, or a longer one.
+    // The time is missing, differs, or is longer.
     assert_eq!(front("", ".....", "1.000000", other), None);
     let line = "cat-134 [001] ..... 11.000000: funcgraph_pack: ";
     assert_eq!(front(line, ".....", "1.000000", other), None);

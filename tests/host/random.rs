@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Numbers that look random and are the same in every run.
+//! Pseudo-random numbers. Each run uses the same ones.
 
-/// The generator xorshift64.
+/// A xorshift64 generator.
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// Starts a series; the seed is not 0.
+    /// Starts a series. The seed must not be 0.
     pub(crate) fn new(seed: u64) -> Self {
         assert_ne!(seed, 0);
         Self(seed)
     }
 
-    /// A number below `limit`.
+    /// Returns a number below `limit`.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -20,7 +20,7 @@ impl Random {
         ((self.0 >> 16) % limit as u64) as usize
     }
 
-    /// Up to `max` bytes of an alphabet.
+    /// Returns up to `max` bytes of an alphabet.
     pub(crate) fn text(&mut self, alphabet: &[u8], max: usize) -> Vec<u8> {
         let len = self.below(max + 1);
         (0..len)
@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-/// All texts of up to `max` bytes of an alphabet, the shorter ones first.
+/// Returns all texts of up to `max` bytes of an alphabet, shorter ones first.
 pub(crate) fn all_texts(alphabet: &[u8], max: usize) -> Vec<Vec<u8>> {
     let mut texts = vec![Vec::new()];
     let mut from = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How times are spread, against a plain reading of the same times.
+//! Histograms of times, compared with an exact evaluation of the same times.
 
 use crate::{
     random::Random,
@@ -10,7 +10,7 @@ use crate::{
     }, //
 };
 
-/// The time that so many in a thousand do not exceed.
+/// Returns the time that `per_mille` of the times do not exceed.
 fn exact(sorted: &[u64], per_mille: u64) -> u64 {
     let wanted = (sorted.len() as u64 * per_mille).div_ceil(1000).max(1);
     sorted[wanted as usize - 1]
@@ -75,7 +75,7 @@ fn nothing_and_enormous_times() {
     merged.merge(&spread);
     assert_eq!((merged.min_ns(), merged.max_ns), (0, u64::MAX));
     assert_eq!(merged.quantile_ns(500), 0);
-    // They share the last bucket, which is told as what it begins with.
+    // Both are in the last bucket, for which its lower limit is returned.
     assert!(merged.quantile_ns(1000) >= 1 << 39);
     spread.clear();
     let mut merged = Merged::default();
@@ -98,7 +98,7 @@ fn more_than_32_bits_of_them() {
         }
     }
     assert_eq!(merged.count, 10_400_000_000);
-    // 57.7 % of them are short.
+    // 57.7 % of the times are short.
     assert_eq!(merged.quantile_ns(550), 10);
     assert!(merged.quantile_ns(600) > 900);
 }

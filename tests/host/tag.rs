@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What tells hooks from each other.
+//! Tags that distinguish hooks from each other.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How deep calls may be, and how long they have to take.
+//! Limits for the depth and the duration of calls.
 
 use crate::{
     filter::error::Fault,
@@ -144,7 +144,7 @@ fn the_kernels_threshold_counts_where_there_is_none_for_the_total() {
     limits.set_tracing_thresh(6000);
     assert_eq!(limits.least_ns(), 6000);
     assert_eq!(all_of(&limits.all_thresholds()), [6000, 0, 0, 0]);
-    // It is not one of those that were set here.
+    // It is not among the thresholds that were set here.
     assert_eq!(all_of(&limits.thresholds()), [0; 4]);
     limits.set_thresholds(parsed("total 9 block 7").unwrap());
     assert_eq!(all_of(&limits.all_thresholds()), [9000, 0, 0, 7000]);
@@ -169,7 +169,7 @@ fn random_bytes_are_taken_or_refused() {
             text.push_str(words[random.below(words.len())]);
             text.push_str([" ", "", "\n"][random.below(3)]);
         }
-        // What was taken reads back as the same.
+        // Writing an accepted text back leads to equal thresholds.
         if let Ok(thresholds) = parsed(&text) {
             let shown: String = Part::ALL
                 .iter()

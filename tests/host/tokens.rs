@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The splitting into words.
+//! The splitting of text into words.
 
 use crate::filter::tokens::SplitError;
 use crate::filter::tokens::Splitter;
 use crate::filter::tokens::MAX_TOKEN;
 use crate::random::Random;
 
-/// Words with their offsets, and how it ended.
+/// Words with their offsets, and the final result.
 type Outcome = (Vec<(Vec<u8>, usize)>, Result<(), SplitError<()>>);
 
-/// Splits a text that comes in pieces.
+/// Splits a text that is written in pieces.
 fn split<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
     let mut words = Vec::new();
     let mut splitter = Splitter::new();
@@ -28,23 +28,23 @@ fn split<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
     (words, result)
 }
 
-/// Splits a text that comes at once.
+/// Splits a text that is written in one piece.
 fn split_whole(text: &[u8]) -> Outcome {
     split([text])
 }
 
-/// The words alone, of a text that has nothing wrong.
+/// Returns the words of a valid text.
 fn words(text: &[u8]) -> Vec<Vec<u8>> {
     let (words, result) = split_whole(text);
     assert_eq!(result, Ok(()), "`{}`", text.escape_ascii());
     words.into_iter().map(|(word, _)| word).collect()
 }
 
-/// An independent splitting, which has the whole text before it.
+/// Splits a text with a second implementation, which has the whole text.
 fn naive(text: &[u8]) -> Outcome {
     let blank = |byte: u8| byte.is_ascii_whitespace() || byte == 0x0b;
     let mut words = Vec::new();
-    // Whether the line has had no word yet. An escaped newline ends no line.
+    // Whether the line has no word yet. An escaped newline does not end a line.
     let mut fresh = true;
     let mut i = 0;
     while i < text.len() {
@@ -125,7 +125,7 @@ fn texts_split_as_they_should() {
         (b"\\\n", &[b"\\\n"]),
         (b"a\\\n#b", &[b"a\\\n#b"]),
         (b"\\a\\b", &[b"\\a\\b"]),
-        // Not for the splitter to judge.
+        // Bytes that the splitter does not check.
         (b"\x01\x7f\xff\xc2\xa0", &[b"\x01\x7f\xff\xc2\xa0"]),
     ];
     for (text, expected) in cases {
@@ -194,7 +194,7 @@ fn a_word_may_be_so_long_and_no_longer() {
 
 #[test]
 fn pieces_make_no_difference() {
-    // Every way to cut the text.
+    // All ways to split the text into pieces.
     let long = [b"ab ".as_slice(), &[b'x'; MAX_TOKEN + 1]].concat();
     for text in [
         b"12 345\n6 7".as_slice(),
@@ -227,7 +227,7 @@ fn pieces_make_no_difference() {
             );
         }
     }
-    // Every way to cut a long one in two, and into pieces of one size.
+    // All ways to split a long text into two pieces, and into pieces of the same size.
     let whole = split_whole(&long);
     assert_eq!(whole.1, Err(SplitError::TokenTooLong(3)));
     for at in 0..long.len() {
@@ -254,7 +254,7 @@ fn random_texts_split_as_naively_whatever_the_pieces() {
         }
         assert_eq!(split(pieces), expected, "`{}`", text.escape_ascii());
     }
-    // Longer words and the odd NUL.
+    // Longer words, sometimes with a NUL byte.
     for _ in 0..2_000 {
         let mut text = random.text(b"abcdefghijklmnopqrst\\ ", 400);
         if random.below(3) == 0 {

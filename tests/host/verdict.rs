@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The verdict.
+//! Filter decisions.
 
 use crate::filter::input::Input;
 use crate::filter::input::ListName;
@@ -19,7 +19,7 @@ const UNBORN: Lineage = Lineage {
     excluded: false,
 };
 
-/// A filter from what is written to its files.
+/// Returns the filter after these writes to its files.
 fn filter(lists: &[(ListName, &str)], follow_fork: bool) -> Filter {
     let mut filter = Filter::default();
     for (name, text) in lists {
@@ -41,7 +41,7 @@ fn lineages() -> impl Iterator<Item = Lineage> {
 
 #[test]
 fn all_combinations_follow_the_rules() {
-    // Each list is empty, names others, or names the task.
+    // Each list is empty, selects other tasks, or selects the task.
     let choices = [
         (ListName::Pid, ["", "100 7", "101"]),
         (ListName::Tgid, ["", "101 8", "100"]),
@@ -136,7 +136,7 @@ fn a_rename_counts_at_once() {
     }
 }
 
-/// A task that is forked: what it was born with, and whether it is traced.
+/// Forks a task: returns its lineage, and whether it is traced.
 fn fork(filter: &Filter, parent: &Task<'_>, lineage: Lineage, child: &Task<'_>) -> (Lineage, bool) {
     let born = filter.child(parent, lineage);
     (born, filter.judge(child, born))
@@ -173,7 +173,7 @@ fn children_are_followed_through_the_generations() {
         let following = filter(&[list], true);
         let (born, traced) = fork(&following, &mother, UNBORN, &child);
         assert!(traced);
-        // It has another name by now, and its own child still counts.
+        // The child has another name now, and its own child is still followed.
         let renamed = Task {
             comm: b"gcc",
             ..child
@@ -208,7 +208,7 @@ fn exclusion_is_followed_and_wins() {
         comm: b"helper",
     };
 
-    // The server and what descends from it, but not the noisy one and what descends from that.
+    // The server and its descendants are traced, but not the noisy task and its descendants.
     let both = filter(
         &[(ListName::Pid, "10"), (ListName::NotraceComm, "noisy")],
         true,
@@ -225,7 +225,7 @@ fn exclusion_is_followed_and_wins() {
     let (_, traced) = fork(&both, &server, UNBORN, &helper);
     assert!(traced);
 
-    // Everything but the noisy one and its like.
+    // All tasks are traced, except the noisy one and its descendants.
     let all_but = filter(&[(ListName::NotracePid, "11")], true);
     let (born, traced) = fork(&all_but, &noisy, UNBORN, &helper);
     assert!(!traced && !born.traced && born.excluded);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the suites need of ktrace: parts that call nothing of the kernel's but what it exports.
+//! Parts of ktrace that the suites need, and that call only exported functions of the kernel.
 
 #[path = "../../src/ktrace/atomic.rs"]
 pub mod atomic;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! KUnit suites of what needs no tracing: the policy, words of compact records, the table of tasks.
+//! KUnit suites of code that needs no tracing: filters, words of compact records, the table of
+//! tasks.
 //!
-//! The host's tests (`tests/host`) ask more of the same code, but with a library of the host's. Here it has the
-//! kernel's allocator and atomics, overflow checks and KASAN, and other CPUs. The suites run when
-//! the module is loaded; its case (`basic/kunit`) reads the results.
+//! The host tests (`tests/host`) test the same code more thoroughly, but with a library of the
+//! host. Here, the code uses the kernel's allocator and atomics, with overflow checks, KASAN, and
+//! several CPUs. The suites run when the module is loaded; the case `basic/kunit` reads the
+//! results.
 
 use kernel::prelude::*;
 
@@ -33,7 +35,7 @@ module! {
     license: "GPL",
 }
 
-/// The loaded module, which does nothing itself.
+/// The loaded module, which has no function of its own.
 struct Suites;
 
 impl kernel::Module for Suites {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The suites.
+//! The KUnit suites.
 
-// What the macro makes of a test is beyond us.
+// The macro generates unsafe code for each test.
 #![allow(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 use kernel::prelude::*;
@@ -23,7 +23,8 @@ mod filter {
         },
     };
 
-    /// What a list is after that text, added to a filter or in place of its.
+    /// Returns `current` after the text is written to one of its lists, which it replaces or
+    /// extends.
     fn written(name: ListName, text: &[u8], replace: bool, current: &Filter) -> Result<Filter> {
         let mut input = Input::new(name);
         input.write(text).map_err(|error| error.errno())?;
@@ -31,7 +32,7 @@ mod filter {
         input.take(replace, current).map_err(|error| error.errno())
     }
 
-    /// A number and a newline, at the end of these bytes.
+    /// Formats a number and a newline at the end of `bytes`.
     fn line(mut number: usize, bytes: &mut [u8; 8]) -> &[u8] {
         let mut at = 7;
         bytes[at] = b'\n';
@@ -260,12 +261,12 @@ mod pid_map {
             all += 1;
             sum += number.get();
         });
-        // 0 and 1 are neighbours.
+        // IDs 0 and 1 are in the same leaf.
         assert_eq!((all, sum), (4 * LEAF, 5));
         Ok(())
     }
 
-    /// What several CPUs do to one table.
+    /// Data that several workers share.
     struct Common {
         map: PidMap<Number>,
         left: Atomic<u32>,
@@ -278,7 +279,7 @@ mod pid_map {
 
     fn add_all(common: &Common, worker: u32) {
         for n in 0..ENTRIES {
-            // All of them meet at each entry, in an order of their own.
+            // The workers update the same entries, each in its own order.
             let id = (n * (2 * worker + 1)) % ENTRIES * 97;
             match common.map.get_or_insert(id, GFP_KERNEL) {
                 Ok(number) => number.add(),

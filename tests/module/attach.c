@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Listens to an event that is defined in Rust, as any module in C would: finds
- * its tracepoint among those of modules, and attaches a function.
+ * A probe on an event that is defined in Rust. As in any C module, its tracepoint is
+ * looked up among those of modules.
  */
 #include <linux/atomic.h>
 #include <linux/errno.h>
@@ -23,7 +23,7 @@ int ktrace_test_attach(void)
 {
 	unsigned int i;
 
-	/* As for_each_tracepoint_in_module(), which modules cannot call. */
+	/* Like for_each_tracepoint_in_module(), which is not exported to modules. */
 	for (i = 0; i < THIS_MODULE->num_tracepoints; i++) {
 		struct tracepoint *tp = tracepoint_ptr_deref(&THIS_MODULE->tracepoints_ptrs[i]);
 

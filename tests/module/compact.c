@@ -4,12 +4,12 @@
 
 #include "contexts.h"
 
-/* Defined by symbols.c. */
+/* Defined in symbols.c. */
 unsigned long ktrace_call_kallsyms_lookup_name(const char *name);
 
 /*
- * Moves the times of all packs of ferrotrace by so many counts, as if the counter had
- * been set back by as much. Nothing must be recorded.
+ * Increases the times of all packs of ferrotrace by this number of counts, as if the
+ * counter had been set back by as much. Nothing may be recorded at the same time.
  */
 int ktrace_test_set_back(long counts)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Calls a function in each context that there is. */
+/* Calls a function in each possible context. */
 #include <linux/bottom_half.h>
 #include <linux/delay.h>
 #include <linux/errno.h>
@@ -15,19 +15,19 @@
 
 #include "contexts.h"
 
-/* Which can be traced itself: the other one is in Rust. */
+/* A function that can be traced; ktrace_test_fire() is in Rust. */
 noinline void ktrace_test_here(void)
 {
 	ktrace_test_fire();
-	/* Or it would be a jump to the other, and so might its callers be. */
+	/* Prevents a tail call, here and in callers. */
 	barrier();
 }
 
-/* From one place, so that calls in different contexts differ in nothing else. */
+/* A single call site: calls in different contexts differ only in the context. */
 static noinline void call(void)
 {
 	ktrace_test_here();
-	/* As above. */
+	/* Prevents a tail call. */
 	barrier();
 }
 
@@ -80,8 +80,8 @@ static void from_softirq(void)
 }
 
 /*
- * The kernel shows what every CPU does by an NMI to it, and in that calls
- * show_regs(), where a probe sits.
+ * To show what each CPU does, sysrq-l sends NMIs, whose handler calls show_regs(). A
+ * kprobe there gets control in the NMI.
  */
 static int nmi_func(struct kprobe *probe, struct pt_regs *regs)
 {
@@ -103,7 +103,7 @@ static int from_nmi(void)
 	return 0;
 }
 
-/* How often "go" was written. */
+/* Number of writes of "go". */
 static unsigned int steps;
 static DECLARE_WAIT_QUEUE_HEAD(steps_queue);
 
@@ -113,13 +113,13 @@ static void go(void)
 	wake_up_all(&steps_queue);
 }
 
-/* More than a test needs, and less than the kernel takes for a lockup. */
+/* Longer than a test needs, and shorter than the time after which the kernel reports a lockup. */
 #define SPIN_MS 10000
 
 /*
- * No context: a task that sleeps until the first "go", spins until the second one without leaving
- * its CPU to another task, so that others can change something, and is woken before it has gone to
- * sleep again.
+ * Not a context: a task that sleeps until the first "go", then spins with preemption disabled until
+ * the second one, so that the test can make changes, and is woken up before it has gone to sleep
+ * again.
  */
 static void wake_self(void)
 {

@@ -2,16 +2,16 @@
 #ifndef KTRACE_TEST_CONTEXTS_H
 #define KTRACE_TEST_CONTEXTS_H
 
-/* Defined in Rust (main.rs): fires the events. Any context. */
+/* Fires the events, in any context. Defined in Rust (main.rs). */
 void ktrace_test_fire(void);
 
-/* Defined in contexts.c, called there alone; it is not static so that ftrace knows it by its name. */
+/* Defined in contexts.c and called only there; not static, so that ftrace knows its name. */
 void ktrace_test_here(void);
 
 /* Defined in contexts.c, called from Rust. */
 int ktrace_test_in(const char *context, unsigned long len);
 
-/* Defined in attach.c, called from Rust. */
+/* Defined in attach.c and tree.c, called from Rust. */
 int ktrace_test_attach(void);
 void ktrace_test_detach(void);
 unsigned long ktrace_test_heard(void);

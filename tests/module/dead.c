@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a call graph of ours leaves on the shadow stack of a task that has died, which
- * the next one may be given as it is: looks through that of one process, when it is
- * about to end and when it has.
+ * Open calls on the shadow stack of a dead task, which the kernel may reuse for another
+ * task without clearing it: counts the open calls of the call graph of one process, before
+ * it exits and after its last context switch.
  */
 #include <linux/bitfield.h>
 #include <linux/bits.h>
@@ -15,7 +15,7 @@
 #include "../../src/ktrace/shim.h"
 #include "contexts.h"
 
-/* As in kernel/trace/fgraph.c: how long shadow stacks are, and the word behind what is kept with a call. */
+/* As in kernel/trace/fgraph.c: the size of shadow stacks, and the word after the data of a call. */
 #define STACK_WORDS	(4096 / sizeof(long))
 #define TYPE		GENMASK(11, 10)
 #define TYPE_DATA	2
@@ -25,12 +25,14 @@
 
 static pid_t watched;
 static int open_frames[2];
-/* Written by the watched task as it exits, read when it is gone. */
+/* Written by the watched task when it exits, read after that. */
 static u8 hook_tag[sizeof_field(struct ktrace_frame, tag)];
-/* Nobody's any more, but for its own calls: it may be told to be free before it has left its CPU. */
+/*
+ * The released task, with a reference: sched_process_free may fire before its last context switch.
+ */
 static struct task_struct *released;
 
-/* The frame that ends before that word of the stack, if it is one whose call is open. */
+/* Returns the frame that ends before word @at of the stack, if it belongs to an open call. */
 static const struct ktrace_frame *open_frame(const unsigned long *stack, size_t at)
 {
 	const struct ktrace_frame *frame = (void *)&stack[at - FRAME_WORDS];
@@ -42,8 +44,8 @@ static const struct ktrace_frame *open_frame(const unsigned long *stack, size_t 
 }
 
 /*
- * How many there are with the tag of the hook, which no other hook has: what hooks that are no more
- * have left there, or on the stack of another task that had this memory, says nothing.
+ * Returns the number of open frames with the tag of the current hook, which is unique. Frames of
+ * earlier hooks, and those that another task left in this memory, are ignored.
  */
 static int count_open(const struct task_struct *task)
 {
@@ -62,7 +64,7 @@ static int count_open(const struct task_struct *task)
 	return count;
 }
 
-/* Whose hook it is: that of the task's outermost call, which is open still. */
+/* Sets hook_tag to the tag in the frame of the task's outermost open call. */
 static void learn_tag(const struct task_struct *task)
 {
 	const unsigned long *stack = (void *)task->ret_stack;
@@ -90,7 +92,7 @@ static void notrace look_at_exit(void *data, struct task_struct *task, bool grou
 static void notrace look_at_free(void *data, struct task_struct *task)
 {
 	if (task->pid == READ_ONCE(watched) && !READ_ONCE(released))
-		/* Pairs with look_at_released(): it is held by then. */
+		/* Pairs with look_at_released(): the reference is visible there. */
 		smp_store_release(&released, get_task_struct(task));
 }
 
@@ -102,13 +104,16 @@ static void forget_released(void)
 		put_task_struct(task);
 }
 
-/* Looks at it once it has left its CPU for good, which clears on_cpu last. Files are read and written one at a time. */
+/*
+ * Counts the open calls after the task's last context switch, which clears on_cpu at its end. Reads
+ * and writes of the file are serialized.
+ */
 static void look_at_released(void)
 {
 	/* Pairs with look_at_free(). */
 	struct task_struct *task = smp_load_acquire(&released);
 
-	/* Pairs with finish_task(): all that was done to its stack is seen. */
+	/* Pairs with finish_task(): all writes to the stack are visible. */
 	if (!task || smp_load_acquire(&task->on_cpu))
 		return;
 	if (!(READ_ONCE(task->__state) & TASK_DEAD))
@@ -122,7 +127,10 @@ static struct ktrace_probe probes[] = {
 	{ "sched_process_exit", look_at_exit },
 };
 
-/* How many calls are open on its stack, -1 before that is known: at its end, or when it has left its CPU for good. */
+/*
+ * Returns the number of open calls at exit, or (@gone) after the last context switch; -1 if it is
+ * not known yet.
+ */
 int ktrace_test_open_frames(bool gone)
 {
 	if (gone)
@@ -130,7 +138,7 @@ int ktrace_test_open_frames(bool gone)
 	return READ_ONCE(open_frames[gone]);
 }
 
-/* Watches that process, or none if it is 0; is watched already: another one from now on. */
+/* Watches this process instead of the previous one, or none if @pid is 0. */
 int ktrace_test_watch(pid_t pid)
 {
 	bool attached = watched;
@@ -143,7 +151,7 @@ int ktrace_test_watch(pid_t pid)
 		return 0;
 	if (!pid) {
 		ktrace_detach_probes(probes, ARRAY_SIZE(probes));
-		/* None comes any more. */
+		/* There are no more callbacks. */
 		forget_released();
 		return 0;
 	}

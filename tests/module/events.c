@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What probes in dynamic_events hook: one for each event of events.rs. */
+/* Stubs that probes in dynamic_events attach to, one for each event of events.rs. */
 #include <linux/sched.h>
 
 #include "../../src/ktrace/probestub.h"

@@ -25,7 +25,7 @@ use crate::ktrace::{
     },
 };
 
-/// What [`foo_bar`] is made of.
+/// The arguments of [`foo_bar`].
 pub(crate) struct Foo<'a> {
     pub(crate) foo: &'a [u8],
     pub(crate) bar: i32,
@@ -40,8 +40,9 @@ pub(crate) struct Foo<'a> {
 trace_event! {
     system ktrace_test;
 
-    /// The same fields as in the kernel's own sample (samples/trace_events/trace-events-sample.h).
-    #[allow(clippy::disallowed_names)] // they are its names
+    /// An event with the fields of the kernel's own sample
+    /// (samples/trace_events/trace-events-sample.h).
+    #[allow(clippy::disallowed_names)] // the sample uses these names
     pub(crate) event foo_bar(sample: &Foo<'_>);
 
     record {
@@ -65,7 +66,7 @@ trace_event! {
 trace_event! {
     system ktrace_test;
 
-    /// Every integer.
+    /// An event with every integer type.
     pub(crate) event integers(number: i64, flag: bool);
 
     record {
@@ -88,8 +89,8 @@ trace_event! {
 }
 
 trace_symbols! {
-    /// A direction.
-    #[allow(dead_code)] // all but one
+    /// A direction, which is printed as a text.
+    #[allow(dead_code)] // only one variant is used
     pub(crate) enum Direction: u16 {
         /// To the left.
         Left = 1 => c"left",
@@ -101,7 +102,7 @@ trace_symbols! {
 trace_event! {
     system ktrace_test;
 
-    /// Everything else.
+    /// An event with all other kinds of fields.
     pub(crate) event others(task: Task<'_>, at: usize, bytes: &&[u8]);
 
     record {
@@ -126,7 +127,8 @@ trace_event! {
 trace_event! {
     system ktrace_test;
 
-    /// A string of any length, and what may have no room behind it.
+    /// An event with a string of any length, after which there may be no space for the other
+    /// fields.
     pub(crate) event long_one(text: &&[u8]);
 
     record {
@@ -146,7 +148,7 @@ trace_event! {
 trace_event_class! {
     system ktrace_test;
 
-    /// A thing and its number.
+    /// A class of events about a thing with a number.
     pub(crate) class thing(number: u32);
 
     record {
@@ -156,9 +158,9 @@ trace_event_class! {
     print "number={}", number;
 
     events {
-        /// It was made.
+        /// The thing was created.
         thing_made;
-        /// It is no more.
+        /// The thing was removed.
         thing_gone;
     }
 }
@@ -166,7 +168,7 @@ trace_event_class! {
 trace_event! {
     system ktrace_test;
 
-    /// Only even numbers, and only in some trace arrays.
+    /// An event that is recorded for even numbers only, and not in the top trace array.
     pub(crate) event even(number: u32);
 
     only if |tr| number % 2 == 0 && !tr.is_top();
@@ -178,7 +180,7 @@ trace_event! {
     print "number={}", number;
 }
 
-/// Nothing but an event: what is left of that when it is off is looked at.
+/// Fires only an event: a test inspects the code that runs while the event is disabled.
 #[no_mangle]
 extern "C" fn ktrace_test_bare(number: u32) {
     thing::thing_made::trace(number);

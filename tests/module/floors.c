@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the kernel itself charges for what every tracer needs, for bench/rows:
- *	function NAME	a hook on the entry of that function which does nothing
- *	record NAME	the same, which takes 16 bytes of a ring buffer of its own
- *	graph NAME	a hook on its entry and return which does nothing
- *	frame NAME	the same, which keeps 32 bytes with the call and finds them at its return
- *	timed NAME	the same, which keeps the time of the call, and looks how long it took
- *	counted NAME	the same by the CPU's counter
- *	elsewhere NAME	a hook on calls of another function, and nothing on that one
- *	probe NAME	the same, and a probe on the switch of tasks which does nothing
- *	instead NAME	the same, but instead of the probe a hook on the entry of that function
- *	off		none of these any more
+ * The kernel's own cost of features that every tracer needs, for bench/rows. What is written
+ * selects one:
+ *	function NAME	an empty hook on the entry of the function NAME
+ *	record NAME	a hook on its entry that writes 16 bytes to a ring buffer
+ *	graph NAME	an empty hook on its entry and return
+ *	frame NAME	a hook that stores 32 bytes with the call and finds them at its return
+ *	timed NAME	a hook that stores the time of the call and computes its duration
+ *	counted NAME	like timed, with the CPU's counter as the clock
+ *	elsewhere NAME	a hook on calls of another function, and none on NAME
+ *	probe NAME	like elsewhere, and an empty probe on sched_switch
+ *	instead NAME	like elsewhere, and an empty hook on the entry of NAME
+ *	off		removes the current one
  *
  * Built without ftrace's call at function entry (see Kbuild).
  */
@@ -64,7 +65,7 @@ static void notrace do_return(struct ftrace_graph_ret *ret, struct fgraph_ops *o
 {
 }
 
-/* As much as a call's frame has; `Stored` in src/ktrace/fgraph.rs. */
+/* The size of a call's frame; see `Stored` in src/ktrace/fgraph.rs. */
 struct frame {
 	u64 words[4];
 };
@@ -248,7 +249,7 @@ static int start_graph(char *name, int len)
 
 static int start_elsewhere(char *name, int len)
 {
-	/* Nobody calls this while a switch is measured. */
+	/* This function is not called while a switch is measured. */
 	char elsewhere[] = "vfs_statx";
 
 	return start_graph(elsewhere, strlen(elsewhere));
@@ -312,7 +313,7 @@ static const struct {
 	{ "instead", start_instead, stop_instead },
 };
 
-/* One at a time. */
+/* Selects one of them, in place of the current one. */
 int ktrace_test_floor(const char *which, unsigned long len, const char *function,
 		      unsigned long function_len)
 {

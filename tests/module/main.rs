@@ -2,11 +2,13 @@
 
 //! A module for tests: trace events of every kind, fired from every context on demand.
 //!
-//! `ktrace_test/fire` in the tracing directory takes a context and a number (see `contexts.c`), or
-//! `attach` and `detach` (see `attach.c`), `tree` and which one (see `tree.c`), or `floor` and which (see
-//! `floors.c`), or `watch` and a process (see `dead.c`), or `set_back` and a number of counts (see `compact.c`); it shows the sum of the numbers that were heard, and how
-//! many calls the process that is watched had open at its end, and when it was freed.
-//! That ktrace is used here by another module than ferrotrace is a test as well.
+//! The file `ktrace_test/fire` in the tracing directory accepts a context and a number (see
+//! `contexts.c`), `attach` and `detach` (see `attach.c`), `tree` and a name (see `tree.c`), `floor`
+//! and a name (see `floors.c`), `watch` and a process (see `dead.c`), or `set_back` and a number of
+//! counts (see `compact.c`). It shows the sum of the numbers that the attached probe got, and the
+//! number of open calls of the watched process at its exit and after its last context switch.
+//!
+//! The module also tests that ktrace can be used by another module than ferrotrace.
 
 use kernel::{
     cpumask::Cpumask,
@@ -54,7 +56,7 @@ module! {
     license: "GPL",
 }
 
-/// What the events are fired with.
+/// The number with which events are fired.
 static NUMBER: Atomic<i64> = Atomic::new(0);
 
 extern "C" {
@@ -75,13 +77,14 @@ extern "C" {
     fn ktrace_test_set_back(counts: c_long) -> c_int;
 }
 
-/// Fires all events. Any context.
+/// Fires all events, in any context.
 #[no_mangle]
 extern "C" fn ktrace_test_fire() {
     let number = NUMBER.load(Relaxed);
     let text = [b'x'; 5000];
     let long = text.get(..number.unsigned_abs() as usize).unwrap_or(&text);
-    // SAFETY: A set of the kernel's own that is always there; `Cpumask` is nothing else.
+    // SAFETY: `__cpu_online_mask` is always valid, and `Cpumask` is a transparent wrapper of
+    // `struct cpumask`.
     let mask: &Cpumask = unsafe { &*(&raw const kernel::bindings::__cpu_online_mask).cast() };
     events::foo_bar::trace(&Foo {
         foo: b"hello you out there",
@@ -118,7 +121,8 @@ impl ControlFile for Fire {
     }
 
     fn show(&self, out: &SeqFile) -> Result {
-        // SAFETY: Each reads a number.
+        // SAFETY: In task context. Accesses to this file are serialized, as
+        // `ktrace_test_open_frames` requires.
         let (heard, at_end, gone) = unsafe {
             let at_end = ktrace_test_open_frames(false);
             (ktrace_test_heard(), at_end, ktrace_test_open_frames(true))
@@ -132,39 +136,43 @@ impl ControlFile for Fire {
         let mut words = text.split_ascii_whitespace();
         let context = words.next().ok_or(EINVAL)?;
         match context {
-            // SAFETY: Sleeps, as a write may. Attached twice is refused.
+            // SAFETY: A write may sleep. If the probe is already attached, registering it again
+            // fails.
             "attach" => return to_result(unsafe { ktrace_test_attach() }),
             "detach" => {
-                // SAFETY: Sleeps, as a write may; for what is attached.
+                // SAFETY: A write may sleep. If the probe is not attached, unregistering it fails
+                // without effect.
                 unsafe { ktrace_test_detach() };
                 return Ok(());
             }
             "watch" => {
                 let pid = words.next().unwrap_or("0");
                 let pid = pid.parse().map_err(|_| EINVAL)?;
-                // SAFETY: Sleeps, as a write may. Tests write one at a time.
+                // SAFETY: A write may sleep. Tests write to this file from one process at a time.
                 return to_result(unsafe { ktrace_test_watch(pid) });
             }
             "set_back" => {
                 let counts = words.next().unwrap_or("0");
                 let counts = counts.parse().map_err(|_| EINVAL)?;
-                // SAFETY: Reads what ferrotrace has, which tests do not unload while they write this.
+                // SAFETY: Tests keep ferrotrace loaded, and let it record nothing, while they write
+                // this.
                 return to_result(unsafe { ktrace_test_set_back(counts) });
             }
             "tree" => {
                 let which = words.next().ok_or(EINVAL)?;
                 let n = words.next().unwrap_or("0").parse().map_err(|_| EINVAL)?;
-                // SAFETY: As many bytes as told; sleeps, as a write may.
+                // SAFETY: `which` is valid for reads of `which.len()` bytes. A write may sleep.
                 return to_result(unsafe { ktrace_test_tree(which.as_ptr(), which.len(), n) });
             }
             "floor" => {
                 let which = words.next().ok_or(EINVAL)?;
                 let Some(function) = words.next() else {
-                    // SAFETY: Sleeps, as a write may.
+                    // SAFETY: A write may sleep.
                     unsafe { ktrace_test_no_floor() };
                     return Ok(());
                 };
-                // SAFETY: As many bytes as told; sleeps, as a write may.
+                // SAFETY: Both pointers are valid for reads of as many bytes as passed. A write may
+                // sleep.
                 return to_result(unsafe {
                     ktrace_test_floor(
                         which.as_ptr(),
@@ -178,7 +186,7 @@ impl ControlFile for Fire {
         }
         let number = words.next().unwrap_or("0").parse().map_err(|_| EINVAL)?;
         NUMBER.store(number, Relaxed);
-        // SAFETY: As many bytes as told; sleeps, as a write may.
+        // SAFETY: `context` is valid for reads of `context.len()` bytes. A write may sleep.
         to_result(unsafe { ktrace_test_in(context.as_ptr(), context.len()) })
     }
 
@@ -204,7 +212,7 @@ struct KtraceTest {
 
 impl Drop for KtraceTest {
     fn drop(&mut self) {
-        // SAFETY: Both sleep, as unloading a module may; 0 is nobody, which cannot fail.
+        // SAFETY: Unloading a module may sleep. A PID of 0 only ends the watch, which cannot fail.
         unsafe {
             ktrace_test_no_floor();
             ktrace_test_watch(0);

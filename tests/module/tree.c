@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls of a known shape, that take a known time: what the call graph is to
- * show. `tree WHAT [NUMBER]` in the file `fire`.
+ * Functions with a known call structure and known durations, which tests of the call graph trace.
+ * `tree WHAT [NUMBER]` in the file `fire` calls one of them.
  *
  *	root N		root calls branch twice, which calls leaf twice, for N * 100 us and
  *			N * 200 us each, then sleep(N)
- *	burn US		root_burn calls leaf, which computes so long
- *	sleep MS	root_sleep calls sleep, which sleeps so long
- *	naps N		root_naps calls sleep so often, for 10 ms each
- *	hold MS		root_hold has the lock for so long
+ *	burn US		root_burn calls leaf, which computes for US
+ *	sleep MS	root_sleep calls sleep, which sleeps for MS
+ *	naps N		root_naps calls sleep N times, for 10 ms each
+ *	wake MS		root_wake calls sleep, which sleeps for MS, then branch
+ *	hold MS		root_hold holds the lock for MS
  *	lock		root_lock calls take, which waits for the lock
  *	printk N	printk calls __trace_puts()
  *	move CPU	root_move calls move, which ends on another CPU
- *	tail		root_tail calls tail, which leaf follows in its place
- *	deep N		root_deep calls itself so deep
- *	value N		root_value returns that
+ *	tail		root_tail calls tail, which makes a tail call of leaf
+ *	deep N		root_deep calls itself, N levels deep
+ *	value N		root_value returns N
  *	irq		root_irq is interrupted, and in_irq is called
  */
 #include <linux/cpumask.h>
@@ -31,7 +32,7 @@
 
 static DEFINE_MUTEX(tree_mutex);
 
-/* Keeps the compiler from letting one function take the place of another. */
+/* Prevents tail calls. */
 #define STAY() barrier()
 
 noinline int tree_leaf(long us)
@@ -188,7 +189,7 @@ noinline int tree_root_irq(long n)
 
 noinline int tree_printk(long n)
 {
-	/* Not trace_printk(), for which the kernel logs a notice. */
+	/* Not trace_printk(), for which the kernel prints a notice. */
 	__trace_puts(_THIS_IP_, "the tree speaks\n");
 	STAY();
 	return 0;

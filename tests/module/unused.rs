@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What ktrace wants to be told of a module that uses all of it, for one that does not.
+//! Implements the callbacks that ktrace requires of its module, for a module that does not use
+//! them.
 
 use crate::ktrace::{
     event::users::{
@@ -58,7 +59,7 @@ use kernel::prelude::*;
 
 type Name = &'static CStr;
 
-/// Never registered anywhere.
+/// A type that implements all callbacks and is never registered.
 struct Nobody;
 
 bind_function_hook!(Nobody);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module for tests: some renames take long from where tracers hear of them to where the name is written.
+ * A test module that makes some renames of tasks slow: it adds a delay between the
+ * tracepoint task_rename and the change of task->comm.
  *
- *   slow  what the new names of those begin with
- *   ms    how long
- *   go    if set, none takes long any more, nor do those that have begun
+ *   slow  renames to names with this prefix are slow
+ *   ms    the delay in ms
+ *   go    if set, there is no delay any more; also ends the current ones
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -39,7 +40,7 @@ static void find_rename(struct tracepoint *tp, void *unused)
 		rename_tp = tp;
 }
 
-/* After the probes that there are already. */
+/* This probe is called after those that are already registered. */
 static int __init slowname_init(void)
 {
 	for_each_kernel_tracepoint(find_rename, NULL);

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A stand-in for the kernel crate: what the tests on the host need of it.
+//! A substitute for the kernel crate, with the items that the host tests need.
 
-/// As `kernel::bindings`.
+/// Substitute for `kernel::bindings`.
 pub mod bindings {
-    /// `include/uapi/asm-generic/errno.h`
+    /// Constants of `include/uapi/asm-generic/errno.h`.
     pub const ENAMETOOLONG: u32 = 36;
     pub const EOPNOTSUPP: u32 = 95;
 }
 
-/// As `kernel::alloc`.
+/// Substitute for `kernel::alloc`.
 pub mod alloc {
     use core::cell::Cell;
     use core::ops::Deref;
 
-    /// Why an allocation failed.
+    /// The error of an allocation.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct AllocError;
 
-    /// How to allocate.
+    /// Allocation flags.
     #[derive(Clone, Copy)]
     pub struct Flags(());
 
-    /// The usual flags.
+    /// The allocation flags that are used.
     pub mod flags {
-        /// May sleep.
+        /// The allocation may sleep.
         pub const GFP_KERNEL: super::Flags = super::Flags(());
     }
 
@@ -32,7 +32,7 @@ pub mod alloc {
         static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
     }
 
-    /// Lets `left` more allocations of this thread succeed, or all of them.
+    /// Lets `left` more allocations of this thread succeed, or all of them if `None`.
     pub fn limit_allocations(left: Option<usize>) {
         LEFT.set(left);
     }
@@ -48,11 +48,11 @@ pub mod alloc {
         }
     }
 
-    /// Why an element was not put in.
+    /// The error of an insertion.
     #[derive(Debug)]
     pub struct InsertError;
 
-    /// As `kernel::alloc::KVec`; the capacity is counted here, so that it grows as there.
+    /// Substitute for `kernel::alloc::KVec`. It counts its capacity, which grows as in the kernel.
     #[derive(Debug)]
     pub struct KVec<T> {
         elements: Vec<T>,
@@ -60,7 +60,7 @@ pub mod alloc {
     }
 
     impl<T> KVec<T> {
-        /// An empty vector, which takes no memory.
+        /// Creates an empty vector without memory.
         pub const fn new() -> Self {
             Self {
                 elements: Vec::new(),
@@ -68,14 +68,14 @@ pub mod alloc {
             }
         }
 
-        /// An empty vector with room.
+        /// Creates an empty vector with space for `capacity` elements.
         pub fn with_capacity(capacity: usize, flags: Flags) -> Result<Self, AllocError> {
             let mut new = Self::new();
             new.reserve(capacity, flags)?;
             Ok(new)
         }
 
-        /// Makes room.
+        /// Reserves space.
         pub fn reserve(&mut self, additional: usize, _flags: Flags) -> Result<(), AllocError> {
             if self.capacity - self.elements.len() < additional {
                 allocate()?;
@@ -91,7 +91,7 @@ pub mod alloc {
             Ok(())
         }
 
-        /// Adds an element anywhere, if there is room.
+        /// Inserts an element anywhere, if there is space.
         pub fn insert_within_capacity(
             &mut self,
             index: usize,
@@ -129,17 +129,17 @@ pub mod alloc {
     }
 }
 
-/// As `kernel::error`.
+/// Substitute for `kernel::error`.
 pub mod error {
     use core::ffi::c_int;
     use core::num::NonZeroI32;
 
-    /// An errno, negative.
+    /// A negative errno.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Error(NonZeroI32);
 
     impl Error {
-        /// From a negative errno.
+        /// Creates an error from a negative errno.
         pub const fn from_errno(errno: c_int) -> Self {
             match NonZeroI32::new(errno) {
                 Some(errno) if errno.get() < 0 => Self(errno),
@@ -147,7 +147,7 @@ pub mod error {
             }
         }
 
-        /// The negative errno.
+        /// Returns the negative errno.
         pub fn to_errno(self) -> c_int {
             self.0.get()
         }
@@ -177,7 +177,7 @@ pub mod error {
     }
 }
 
-/// As `kernel::prelude`.
+/// Substitute for `kernel::prelude`.
 pub mod prelude {
     pub use super::alloc::flags::GFP_KERNEL;
     pub use super::alloc::KVec;
@@ -191,14 +191,14 @@ pub mod prelude {
     pub use core::ffi::CStr;
 }
 
-/// As `kernel::sync`.
+/// Substitute for `kernel::sync`.
 pub mod sync {
-    /// As `kernel::sync::atomic`, for what is used of it.
+    /// Substitute for the part of `kernel::sync::atomic` that is used.
     pub mod atomic {
         use core::ops::AddAssign;
         use std::sync::Mutex;
 
-        /// No ordering.
+        /// The relaxed memory ordering.
         #[derive(Clone, Copy)]
         pub struct Relaxed;
 
@@ -206,29 +206,30 @@ pub mod sync {
         pub struct Atomic<T>(Mutex<T>);
 
         impl<T> Atomic<T> {
-            /// With that value.
+            /// Creates a number with this value.
             pub const fn new(value: T) -> Self {
                 Self(Mutex::new(value))
             }
         }
 
         impl<T: Copy + PartialEq + AddAssign> Atomic<T> {
-            /// The value.
+            /// Returns the value.
             pub fn load(&self, _: Relaxed) -> T {
                 *self.0.lock().unwrap()
             }
 
-            /// Another value.
+            /// Stores a value.
             pub fn store(&self, value: T, _: Relaxed) {
                 *self.0.lock().unwrap() = value;
             }
 
-            /// So much more.
+            /// Adds `value`.
             pub fn add(&self, value: T, _: Relaxed) {
                 *self.0.lock().unwrap() += value;
             }
 
-            /// Another value if it was `old`; else what it was.
+            /// Stores `new` and returns `old` if the value is `old`, otherwise returns the value as
+            /// an error.
             pub fn cmpxchg(&self, old: T, new: T, _: Relaxed) -> Result<T, T> {
                 let mut value = self.0.lock().unwrap();
                 if *value != old {
