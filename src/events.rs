@@ -11,7 +11,6 @@
 //! event.
 
 use crate::{
-    fgraph::CallTimes,
     ktrace::{
         compact::pack::Head,
         event::{
@@ -37,8 +36,9 @@ use crate::{
         },
         trace_array::TraceArray, //
     },
-    sched::accounts::{
+    sched::types::{
         Block,
+        CallTimes,
         Totals,
         Waker, //
     },

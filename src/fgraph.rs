@@ -62,6 +62,7 @@ use crate::{
             When, //
         },
         ftrace_ops::MAX_ARGS,
+        gate,
         records::{
             self,
             Context,
@@ -71,13 +72,17 @@ use crate::{
             MAX_GRAPH_WORDS, //
         },
         sched,
-        task::Task, //
+        task::{
+            self,
+            Task, //
+        },
     },
     limits::{
         Limits,
         Split, //
     },
     profile::{
+        self,
         Active,
         Profile, //
     },
@@ -86,22 +91,15 @@ use crate::{
         Count,
         Recorder, //
     },
-    sched::accounts::{
-        Accounts,
-        Blocked, //
+    sched::{
+        accounts::Accounts,
+        types::{
+            Blocked,
+            CallTimes, //
+        },
     },
+    watch::Watch, //
 };
-
-/// The run, wait and block times of a call that lost the CPU.
-pub(crate) struct CallTimes {
-    pub(crate) func: usize,
-    pub(crate) depth: i32,
-    pub(crate) run_ns: u64,
-    pub(crate) wait_ns: u64,
-    pub(crate) block_ns: u64,
-    pub(crate) switches: u32,
-    pub(crate) blocked: Blocked,
-}
 
 /// Frame flag: the entry is written, or is being written by some context.
 const WRITTEN: u32 = 1 << 0;
@@ -780,4 +778,29 @@ pub(crate) fn current_ends() {
 #[inline]
 pub(crate) fn current_leaves(for_good: bool) {
     fgraph::current_leaves::<Graph>(for_good);
+}
+
+/// Calls `add` for the profile of each trace array whose filter selects the task. For probes.
+fn for_each_profile(task: Task<'_>, add: impl Fn(&Profile)) {
+    if !profile::is_active() {
+        return;
+    }
+    let mask = task::mask_of::<Watch>(task);
+    fgraph::for_each_hook::<Graph>(|tr, graph| {
+        if let Some(profile) = graph.profile().filter(|_| gate::wants(tr, mask)) {
+            add(profile);
+        }
+    });
+}
+
+/// Adds a run time of a task, in ns, to the profiles. For probes.
+#[inline]
+pub(crate) fn task_ran(task: Task<'_>, ns: u64) {
+    for_each_profile(task, |profile| profile.task_ran(task, ns));
+}
+
+/// Adds a time that a task has waited for a CPU, in ns, to the profiles. For probes.
+#[inline]
+pub(crate) fn task_waited(task: Task<'_>, ns: u64) {
+    for_each_profile(task, |profile| profile.task_waited(task, ns));
 }

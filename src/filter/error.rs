@@ -96,7 +96,9 @@ impl Fault {
             Fault::NameTooLong => Error::from_errno(-(bindings::ENAMETOOLONG as c_int)),
             Fault::TooMany => ENOSPC,
             Fault::NoMemory => ENOMEM,
-            Fault::NotPacked | Fault::NoPacks => Error::from_errno(-(bindings::EOPNOTSUPP as c_int)),
+            Fault::NotPacked | Fault::NoPacks => {
+                Error::from_errno(-(bindings::EOPNOTSUPP as c_int))
+            }
             Fault::NotANumber
             | Fault::Empty
             | Fault::UnterminatedClass

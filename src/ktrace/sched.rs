@@ -204,6 +204,8 @@ extern "C" {
     fn ktrace_attach_sched_probes() -> c_int;
     fn ktrace_detach_sched_probes();
     fn ktrace_sched_reclaim_later();
+    // Defined by `bind_sched_hooks!`.
+    fn ktrace_sched_changes(task: *mut bindings::task_struct);
     fn ktrace_task_blocked(task: *mut bindings::task_struct, state: *mut u32) -> bool;
     fn ktrace_sched_now() -> u64;
     static mut ktrace_sched_followed: u64;
@@ -315,12 +317,10 @@ pub fn reclaim_later() {
 
 /// Calls [`SchedHooks::changes`] if there is a registration. Call this before the trace mask's bits
 /// for `task` change for a reason other than an action of the task itself. Any context except NMI.
-pub fn changes<T: Bound>(task: Task<'_>) {
+pub fn changes(task: Task<'_>) {
     let _reader = rcu::read_lock();
-    // SAFETY: Null or alive: `free()` waits for RCU readers after it has cleared the pointer.
-    if let Some(hooks) = unsafe { T::state().read_once().as_ref() } {
-        hooks.changes(task);
-    }
+    // SAFETY: The task is alive. `free()` waits for RCU readers before the hooks go.
+    unsafe { ktrace_sched_changes(task.as_ptr()) }
 }
 
 /// Returns the bytes of a C string.

@@ -24,21 +24,15 @@ use self::{
 };
 
 use crate::{
-    fgraph::Graph,
     ktrace::{
         alternate::Alternate,
         fgraph,
-        gate,
         modules::LeavingText,
         once::Once,
-        task::{
-            self,
-            Task, //
-        }, //
+        task::Task, //
     },
     limits::Split,
     name::Name,
-    watch::Watch,
     word::Word, //
 };
 
@@ -207,6 +201,16 @@ impl Profile {
         });
     }
 
+    /// Adds a run time of a task, in ns. For probes.
+    pub(crate) fn task_ran(&self, task: Task<'_>, ns: u64) {
+        self.add_task(task, |times| times.run.add(ns));
+    }
+
+    /// Adds a time that a task has waited for a CPU, in ns. For probes.
+    pub(crate) fn task_waited(&self, task: Task<'_>, ns: u64) {
+        self.add_task(task, |times| times.wait.add(ns));
+    }
+
     /// Moves the values of functions whose text is about to be freed to other keys, so that they
     /// are not confused with later functions at the same addresses. May sleep.
     pub(crate) fn text_leaves(&self, text: &LeavingText<'_>, gone: &mut Gone) {
@@ -232,31 +236,8 @@ fn key_of(task: Task<'_>) -> u64 {
     (task.pid() as u64) << PID_SHIFT | u64::from((task.start_time() >> 10) as u32)
 }
 
-/// Calls `add` for the profile of each trace array whose filter selects the task. For probes.
-fn for_each_of(task: Task<'_>, add: impl Fn(&Profile)) {
-    if ACTIVE.read_once() == 0 {
-        return;
-    }
-    let mask = task::mask_of::<Watch>(task);
-    fgraph::for_each_hook::<Graph>(|tr, graph| {
-        if let Some(profile) = graph.profile().filter(|_| gate::wants(tr, mask)) {
-            add(profile);
-        }
-    });
-}
-
-/// Adds a run time of a task, in ns. For probes.
+/// Returns whether any trace array adds to a profile.
 #[inline]
-pub(crate) fn task_ran(task: Task<'_>, ns: u64) {
-    for_each_of(task, |profile| {
-        profile.add_task(task, |times| times.run.add(ns))
-    });
-}
-
-/// Adds a time that a task has waited for a CPU, in ns. For probes.
-#[inline]
-pub(crate) fn task_waited(task: Task<'_>, ns: u64) {
-    for_each_of(task, |profile| {
-        profile.add_task(task, |times| times.wait.add(ns))
-    });
+pub(crate) fn is_active() -> bool {
+    ACTIVE.read_once() != 0
 }

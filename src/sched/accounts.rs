@@ -23,7 +23,7 @@
 //! A rename or an `execve()` can add a task to the filter while it runs. The tracepoint handler
 //! then resets the start of the task's accounting before the filter decision
 //! ([`SchedHooks::changes`]), and sets it afterwards, so no earlier state is reported. If a worker
-//! re-evaluates the filter for a task ([`change`]), the task's accounting starts at its next
+//! re-evaluates the filter for a task ([`sched::changes`]), the task's accounting starts at its next
 //! observed transition.
 
 use kernel::{
@@ -44,6 +44,13 @@ use super::{
     told::{
         Part,
         Told, //
+    },
+    types::{
+        Block,
+        Blocked,
+        OffCpu,
+        Totals,
+        Waker, //
     },
 };
 
@@ -79,62 +86,9 @@ use crate::{
         },
     },
     name::Name,
-    profile,
     watch::Watch,
     word::Word, //
 };
-
-/// The task or interrupt that woke a task. Probes on the events may read it: see `events.c`.
-#[derive(Clone, Copy, Default)]
-#[repr(C)]
-pub(crate) struct Waker {
-    /// The task that was running. If `context` is not 0, an interrupt on top of it is the waker,
-    /// which need not be related to this task.
-    pub(crate) comm: Comm,
-    /// The id of that task.
-    pub(crate) pid: i32,
-    /// 0: that task itself; 1 to 3: a softirq, hardirq or NMI on top of it.
-    pub(crate) context: u8,
-}
-
-/// A blocked interval of a task. Probes on the events may read it: see `events.c`.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(crate) struct Block {
-    /// The duration in ns.
-    pub(crate) ns: u64,
-    /// The state in which the task was blocked, a value of [`sched::STATE_NAMES`].
-    pub(crate) state: u32,
-}
-
-/// The most recent blocked interval of a task.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Blocked {
-    /// The state in which the task was blocked, a value of [`sched::STATE_NAMES`].
-    pub(crate) state: u32,
-    /// The address in the function that blocked, as in `/proc/PID/wchan`; 0 if unknown.
-    pub(crate) caller: usize,
-    /// The waker.
-    pub(crate) waker: Waker,
-}
-
-/// The total time of a task off its CPU up to now. The difference of two values is the time in
-/// between.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct OffCpu {
-    pub(crate) wait_ns: u64,
-    pub(crate) block_ns: u64,
-}
-
-/// The total times of a task since it was first observed. Probes on the events may read it: see
-/// `events.c`.
-#[derive(Clone, Copy, Default)]
-#[repr(C)]
-pub(crate) struct Totals {
-    pub(crate) run_ns: u64,
-    pub(crate) wait_ns: u64,
-    pub(crate) block_ns: u64,
-}
 
 /// A [`Waker`], stored in words that other contexts may read while it changes.
 #[derive(Default)]
@@ -553,7 +507,7 @@ impl Accounts {
             .current
             .leave(doing, task.switches(), now_ns, from_ns);
         if let Some(run) = self.spent(account, Part::Run, before, now_ns, clock) {
-            profile::task_ran(task, run.ns);
+            fgraph::task_ran(task, run.ns);
             events::task_run::trace(task, run.told_ns, state);
         }
     }
@@ -571,7 +525,7 @@ impl Accounts {
             Some(Doing::PREEMPTED) => Since::Preempted,
             _ => Since::Woken,
         };
-        profile::task_waited(task, wait.ns);
+        fgraph::task_waited(task, wait.ns);
         events::task_wait::trace(task, wait.told_ns, since, behind);
     }
 
@@ -599,12 +553,6 @@ impl Accounts {
         };
         events::task_block::trace(task, &block, waker);
     }
-}
-
-/// Announces that a filter update, not caused by the task itself, may add the task to or remove it
-/// from the accounted tasks. Any context except NMI.
-pub(crate) fn change(task: Task<'_>) {
-    sched::changes::<Accounts>(task);
 }
 
 /// Returns whether a task, which must not be an idle task, is accounted. To be called by probes.

@@ -12,7 +12,7 @@ use crate::{
     word::Word, //
 };
 
-use super::accounts::Totals;
+use super::types::Totals;
 
 /// A part of a task's time.
 #[derive(Clone, Copy)]

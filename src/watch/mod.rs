@@ -98,6 +98,7 @@ use crate::{
             Published,
             Retired, //
         },
+        sched,
         task::{
             self,
             bind_task_hooks,
@@ -106,7 +107,6 @@ use crate::{
             TaskHooks, //
         },
     },
-    sched::accounts,
 };
 
 /// The state that all writers of filter decisions share.
@@ -463,7 +463,7 @@ impl Watch {
         if !is_since(entry.decided.get(), rules.round) {
             changed = mask != entry.mask();
             if changed {
-                accounts::change(task);
+                sched::changes(task);
             }
             self.store(&mut rules, &subject, mask, true);
         } else if is_since(entry.doubted.get(), last) {
