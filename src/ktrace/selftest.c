@@ -24,11 +24,11 @@
 #define KTRACE_TEST_NESTED	0xfedcba9876543210ULL
 
 /* Tests of the self-test change this digit in the module, which breaks one of the steps. */
-static const volatile char ktrace_broken[] = "ktrace self-test, broken: 0";
+static const char ktrace_broken[] = "ktrace self-test, broken: 0";
 
 bool notrace ktrace_is_broken(char step)
 {
-	return ktrace_broken[sizeof(ktrace_broken) - 2] == step;
+	return READ_ONCE(ktrace_broken[sizeof(ktrace_broken) - 2]) == step;
 }
 
 static u64 *ktrace_words_of(struct ring_buffer_event *event)
@@ -206,10 +206,11 @@ const char *ktrace_test_packs(const struct seq_operations *ops, struct trace_arr
 {
 	const char *reason = ERR_PTR(-ENOMEM);
 	struct trace_buffer *buffer;
+	const size_t size = sizeof(struct ktrace_pack);
 	struct ktrace_pack *pack;
 	int cpu;
 
-	pack = kzalloc(sizeof(*pack), GFP_KERNEL);
+	pack = kzalloc(size, GFP_KERNEL);
 	if (!pack)
 		return reason;
 	buffer = ring_buffer_alloc(2 * PAGE_SIZE, RB_FL_OVERWRITE);

@@ -23,8 +23,8 @@
 //! A rename or an `execve()` can add a task to the filter while it runs. The tracepoint handler
 //! then resets the start of the task's accounting before the filter decision
 //! ([`SchedHooks::changes`]), and sets it afterwards, so no earlier state is reported. If a worker
-//! re-evaluates the filter for a task ([`sched::changes`]), the task's accounting starts at its next
-//! observed transition.
+//! re-evaluates the filter for a task ([`sched::changes`]), the task's accounting starts at its
+//! next observed transition.
 
 use kernel::{
     alloc::flags::__GFP_NOWARN,

@@ -23,14 +23,16 @@ pub(crate) struct Waker {
 pub(crate) struct Block {
     /// The duration in ns.
     pub(crate) ns: u64,
-    /// The state in which the task was blocked, a value of [`sched::STATE_NAMES`].
+    /// The state in which the task was blocked, a value of
+    /// [`STATE_NAMES`](crate::ktrace::sched::STATE_NAMES).
     pub(crate) state: u32,
 }
 
 /// The most recent blocked interval of a task.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Blocked {
-    /// The state in which the task was blocked, a value of [`sched::STATE_NAMES`].
+    /// The state in which the task was blocked, a value of
+    /// [`STATE_NAMES`](crate::ktrace::sched::STATE_NAMES).
     pub(crate) state: u32,
     /// The address in the function that blocked, as in `/proc/PID/wchan`; 0 if unknown.
     pub(crate) caller: usize,

@@ -440,6 +440,10 @@ impl Local {
     }
 
     /// Writes an item: adds it to the current pack, or begins a new one.
+    ///
+    /// # Safety
+    ///
+    /// Preemption must be off.
     #[inline]
     pub(super) unsafe fn write(&mut self, at: Where<'_>, item: &Item) -> Outcome {
         let now = at.clock.now();
