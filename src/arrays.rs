@@ -39,6 +39,7 @@ use crate::{
         compact::selftest,
         error_log::ErrorLog,
         fgraph::When,
+        follow,
         ftrace_ops,
         gate,
         global::Global,
@@ -456,7 +457,7 @@ impl State {
         self.hold_accounts();
         gate::set_always(self.slots(|array| array.filter.is_empty()));
         if self.accounts.is_some() {
-            sched::follow(self.slots(|array| array.keeps_times), self.listened);
+            follow::follow(self.slots(|array| array.keeps_times), self.listened);
         }
         gate::refresh();
         if let Some(accounts) = &self.accounts {

@@ -20,7 +20,6 @@ use crate::{
                 Pid,
                 Str, //
             },
-            format::Names,
             trace_event,
             trace_symbols, //
         },
@@ -34,7 +33,8 @@ use crate::{
             Comm,
             Task, //
         },
-        trace_array::TraceArray, //
+        trace_array::TraceArray,
+        value_names::Names, //
     },
     sched::types::{
         Block,

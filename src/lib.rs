@@ -46,10 +46,8 @@ use ktrace::modules::Watch as ModuleWatch;
 use ktrace::{
     fgraph::drop_graph_functions,
     live,
-    symbols::{
-        self,
-        Resolved, //
-    },
+    resolve,
+    symbols::Resolved,
     trace_array::TypesLock,
     tracefs::FileOps,
     tracer::Registration, //
@@ -95,7 +93,7 @@ impl Drop for Loaded {
 
 impl kernel::Module for Ferrotrace {
     fn init(module: &'static ThisModule) -> Result<Self> {
-        let resolved = symbols::resolve(module)?;
+        let resolved = resolve::resolve(module)?;
         selftest::run(resolved)?;
         let files = FileOps::new(resolved)?;
         let errors = Arc::new(ErrorLog::new(resolved, &Fault::MESSAGES)?, GFP_KERNEL)?;

@@ -24,7 +24,6 @@ use crate::{
     },
     ktrace::{
         escape::Escaped,
-        event::format::Names,
         ftrace_ops::MAX_ARGS,
         iter::{
             is_irq_entry,
@@ -43,7 +42,8 @@ use crate::{
             self,
             Seq, //
         },
-        task::Comm, //
+        task::Comm,
+        value_names::Names, //
     },
     recorder::option, //
 };

@@ -22,8 +22,8 @@ use kernel::{
 
 use super::{
     atomic::AtomicPtr,
-    fgraph,
-    once::Once, //
+    once::Once,
+    quiesce, //
 };
 
 /// A double buffer of values; see the module documentation.
@@ -99,7 +99,7 @@ impl<T> Alternate<T> {
         // INVARIANT: `now` and `other` still hold different pointers from `into_raw()`.
         self.now.store(fresh, Release);
         self.other.store(former, Relaxed);
-        fgraph::synchronize();
+        quiesce::synchronize();
         // SAFETY: By the type invariant, the pointer stays valid until drop.
         Ok(unsafe { &*former })
     }

@@ -20,7 +20,6 @@
 #endif
 
 #include "compact.h"
-#include "fgraph.h"
 #include "shim.h"
 
 #ifdef CONFIG_ARM64
@@ -130,7 +129,7 @@ static void ktrace_suspend(void)
 	mutex_lock(&ktrace_pack_mutex);
 	WRITE_ONCE(ktrace_suspended, true);
 	/* From here on no CPU begins a pack, and each CPU that began one has set its page. */
-	ktrace_graph_synchronize();
+	ktrace_synchronize();
 	list_for_each_entry(set, &ktrace_pack_sets, list)
 		for_each_possible_cpu(cpu)
 			WRITE_ONCE(per_cpu_ptr(set->packs, cpu)->page, NULL);

@@ -6,7 +6,6 @@
  * Most of it runs inside a traced function, so this file is built without ftrace's call at function
  * entry (see Kbuild).
  */
-#include <linux/cpu.h>
 #include <linux/ftrace.h>
 #include <linux/irq_work.h>
 #include <linux/list.h>
@@ -14,7 +13,6 @@
 #include <linux/preempt.h>
 #include <linux/printk.h>
 #include <linux/random.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/trace_events.h>
 
@@ -568,24 +566,10 @@ void ktrace_graph_init(struct ktrace_graph *graph)
 	graph->place = &graph->places[0];
 }
 
-/*
- * Waits until no callback runs any more. Callbacks run with preemption off. Where RCU is not
- * watching, in the idle loop or on the way into the kernel, nothing is traced on architectures
- * whose code there must be noinstr, as on those that are supported. On these, the rude form of
- * RCU-tasks waits for nothing; it is for other architectures.
- *
- * A CPU that goes online is traced for a few steps before RCU waits for it, and one that goes
- * offline for a few steps after. The hotplug lock is held until that is finished. Must not be
- * called with that lock held.
- */
+/* Waits until no callback runs any more, nor what one has queued. May sleep. */
 void ktrace_graph_synchronize(void)
 {
-	cpus_read_lock();
-	cpus_read_unlock();
-	synchronize_rcu();
-#ifdef CONFIG_TASKS_RUDE_RCU
-	synchronize_rcu_tasks_rude();
-#endif
+	ktrace_synchronize();
 	irq_work_sync(&ktrace_graph_slow);
 }
 

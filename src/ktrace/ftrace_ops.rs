@@ -32,16 +32,15 @@ use super::{
     abi,
     atomic::AtomicPtr,
     compact::packer::Packer,
-    fgraph,
     gate,
     once::Once,
+    quiesce,
     records::Context,
     symbols::{
         this_module,
         Data,
         Resolved, //
     },
-    task,
     trace_array::TraceArray, //
 };
 
@@ -334,8 +333,8 @@ impl<F: Bound> Drop for Hook<F> {
             }
             self.dismantle();
             // ftrace may have had the ops on its list for a moment.
-            fgraph::synchronize();
-            task::synchronize_tasks();
+            quiesce::synchronize();
+            quiesce::synchronize_tasks();
             return;
         }
         // SAFETY: Registered, as was just checked. The kernel takes an `ftrace_ops` outside its own

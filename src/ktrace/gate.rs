@@ -18,10 +18,8 @@
 //! the function call that a refresh sends), or while the CPU is offline, under the hotplug lock.
 //! Code that changes what a mask is computed from first publishes the change and then calls
 //! [`refresh`], whose function calls order the two.
-//! function calls order the two.
 
 use kernel::{
-    bindings,
     sync::atomic::{
         Atomic,
         Relaxed,
@@ -31,7 +29,6 @@ use kernel::{
 
 use super::{
     once::Once,
-    task::Task,
     trace_array::{
         Id,
         TraceArray, //
@@ -56,7 +53,6 @@ static ALWAYS: Atomic<u32> = Atomic::new(0);
 extern "C" {
     fn ktrace_gate_refresh();
     fn ktrace_gate_refresh_current();
-    fn ktrace_gate_refresh_of(task: *mut bindings::task_struct) -> bool;
 }
 
 /// Returns the mask of the hooks that trace every task.
@@ -116,13 +112,4 @@ pub fn refresh() {
 pub fn refresh_current() {
     // SAFETY: This only accesses per-CPU data, with interrupts disabled.
     unsafe { ktrace_gate_refresh_current() }
-}
-
-/// Makes the CPU that runs `task`, or ran it last, recompute its trace mask after the bits of the
-/// task have changed. Does not wait. In an interrupt or with interrupts off, where no function call
-/// can be sent, this does nothing and returns false.
-pub fn refresh_of(task: Task<'_>) -> bool {
-    // SAFETY: By the invariant of `Task`, the task is alive. The function checks the context and
-    // sends at most one function call.
-    unsafe { ktrace_gate_refresh_of(task.as_ptr()) }
 }

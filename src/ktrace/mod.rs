@@ -8,7 +8,7 @@
 //! The kernel offers little of this to modules. Types that the kernel keeps private are read from
 //! the target's BTF ([`abi`]), and functions that it does not export are looked up in kallsyms
 //! ([`symbols`]). Both are checked when the module is loaded, before the module changes anything
-//! ([`symbols::resolve`]).
+//! ([`resolve::resolve`]).
 
 pub mod abi;
 mod ago;
@@ -24,6 +24,7 @@ pub mod error_log;
 pub mod escape;
 pub mod event;
 pub mod fgraph;
+pub mod follow;
 pub mod ftrace_ops;
 pub mod gate;
 pub mod global;
@@ -37,7 +38,9 @@ pub mod names;
 pub mod once;
 pub mod pid_map;
 pub mod published;
+pub mod quiesce;
 pub mod records;
+pub mod resolve;
 mod ring_buffer;
 pub mod sched;
 pub mod seq;
@@ -48,3 +51,4 @@ pub mod trace_array;
 mod trace_options;
 pub mod tracefs;
 pub mod tracer;
+pub mod value_names;

@@ -42,12 +42,13 @@ use super::{
         Comm,
         Task, //
     },
+    value_names::Names, //
 };
 
 /// The names of the states in which a task leaves its CPU, as in `sched_switch`.
 ///
 /// `R` is a task that gave up its CPU but is still runnable, `R+` a task that was preempted.
-pub const STATE_NAMES: super::event::format::Names = &[
+pub const STATE_NAMES: Names = &[
     (0, c"R"),
     (0x1, c"S"),
     (0x2, c"D"),
@@ -112,30 +113,6 @@ pub struct Arriving<'a> {
     pub task: Task<'a>,
     /// Whether the task is followed ([`follow`]).
     pub followed: bool,
-}
-
-/// Sets the tasks that are followed, whose context switches are reported: those that have one of
-/// `bits` in their trace mask, or all tasks if `everyone` is set. Before the first call, and after
-/// a [`Registration`] is dropped, no task is followed. A context switch that is in progress may
-/// still use the previous setting. After the next [`super::gate::refresh`], none does, because
-/// context switches run with interrupts off.
-pub fn follow(bits: u32, everyone: bool) {
-    let followed = u64::from(bits) | u64::from(everyone) << u32::BITS;
-    // SAFETY: This writes one aligned word, which the C code reads as a whole.
-    unsafe { (&raw mut ktrace_sched_followed).write_volatile(followed) }
-}
-
-/// Returns whether tasks with these bits in their trace mask are followed. Any context.
-#[inline]
-pub fn follows(bits: u32) -> bool {
-    // SAFETY: This reads one aligned word, which `follow()` writes as a whole.
-    let followed = unsafe { (&raw const ktrace_sched_followed).read_volatile() };
-    followed & (u64::from(bits) | 1 << u32::BITS) != 0
-}
-
-/// Returns whether all tasks are followed.
-pub fn follows_everyone() -> bool {
-    follows(0)
 }
 
 /// Callbacks for the scheduler's tracepoints.
@@ -208,7 +185,6 @@ extern "C" {
     fn ktrace_sched_changes(task: *mut bindings::task_struct);
     fn ktrace_task_blocked(task: *mut bindings::task_struct, state: *mut u32) -> bool;
     fn ktrace_sched_now() -> u64;
-    static mut ktrace_sched_followed: u64;
     fn ktrace_call___get_wchan(task: *mut bindings::task_struct) -> c_ulong;
 }
 

@@ -6,11 +6,13 @@
  * No policy is implemented here. All of these functions may run inside a traced function,
  * so this file is built without ftrace's call at function entry (see Kbuild).
  */
+#include <linux/cpu.h>
 #include <linux/dcache.h>
 #include <linux/fs.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/ring_buffer.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -197,4 +199,25 @@ void ktrace_strip_newline(struct trace_seq *seq)
 
 	if (len && len <= seq->seq.size && seq->seq.buffer[len - 1] == '\n')
 		seq->seq.len--;
+}
+
+/*
+ * Waits until no code that runs with preemption off now still runs, so no callback of a
+ * hook either. Where RCU is not watching, in the idle loop or on the way into the kernel,
+ * nothing is traced on architectures whose code there must be noinstr, as on those that
+ * are supported. On these, the rude form of RCU-tasks waits for nothing; it is for other
+ * architectures. May sleep.
+ *
+ * A CPU that goes online is traced for a few steps before RCU waits for it, and one that
+ * goes offline for a few steps after. The hotplug lock is held until that is finished.
+ * Must not be called with that lock held.
+ */
+void ktrace_synchronize(void)
+{
+	cpus_read_lock();
+	cpus_read_unlock();
+	synchronize_rcu();
+#ifdef CONFIG_TASKS_RUDE_RCU
+	synchronize_rcu_tasks_rude();
+#endif
 }

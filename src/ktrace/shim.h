@@ -173,6 +173,7 @@ void ktrace_look_at_instances(void);
 void ktrace_unwatch_instances(void);
 
 /* and in shim.c. */
+void ktrace_synchronize(void);
 bool ktrace_in_hardirq(void);
 bool ktrace_irqs_disabled(void);
 void ktrace_preempt_disable(void);

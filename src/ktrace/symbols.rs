@@ -2,13 +2,13 @@
 
 //! Symbols that the kernel does not export, and the check that the running kernel is compatible.
 //!
-//! A module calls [`resolve`] first. It looks up every symbol in the two tables below and compares
+//! A module calls [`find`] first. It looks up every symbol in the two tables below and compares
 //! the types in the running kernel's BTF with those that the module was compiled against. If a
 //! symbol is missing or a type differs, it fails before the module has changed anything.
 //!
 //! # How the functions are called
 //!
-//! Each `ktrace_call_NAME()` is a branch whose target [`resolve`] sets; `symbols.c` explains why it
+//! Each `ktrace_call_NAME()` is a branch whose target [`find`] sets; `symbols.c` explains why it
 //! is not a call through a pointer. These functions must not be called before that. Therefore
 //! nothing in `ktrace` can be constructed without a [`Resolved`].
 
@@ -29,11 +29,8 @@ use super::{
     abi,
     atomic::AtomicPtr,
     btf::Btf,
-    clock,
     cstr::Chars,
-    names,
-    once::Once,
-    sched, //
+    once::Once, //
 };
 
 /// A symbol that the kernel does not export.
@@ -135,25 +132,24 @@ extern "C" {
     fn ktrace_locked_down() -> c_int;
     fn ktrace_find_kallsyms(addr: *mut c_ulong) -> c_int;
     fn ktrace_find_data(name: *const c_char, text: c_ulong, text_end: c_ulong) -> c_ulong;
-    fn ktrace_find_task_probes() -> *const c_char;
     fn ktrace_call_kallsyms_lookup_name(name: *const c_char) -> c_ulong;
 }
 
 static MODULE: AtomicPtr<bindings::module> = AtomicPtr::null();
 
-/// Returns the module that called [`resolve`].
+/// Returns the module that called [`find`].
 pub(super) fn this_module() -> *mut bindings::module {
     MODULE.load(Relaxed)
 }
 
 impl Data {
-    /// Returns the address that [`resolve`] found for this symbol; never 0 once it has succeeded.
+    /// Returns the address that [`find`] found for this symbol; never 0 once it has succeeded.
     #[inline]
     pub(super) fn address(self) -> usize {
         ADDRESSES.get(self as usize).map_or(0, Once::read_once)
     }
 
-    /// Returns the address that [`resolve`] found for this symbol, as a pointer.
+    /// Returns the address that [`find`] found for this symbol, as a pointer.
     #[inline]
     pub(super) fn as_ptr<T>(self) -> *mut T {
         self.address() as *mut T
@@ -164,23 +160,29 @@ impl Data {
 ///
 /// # Invariants
 ///
-/// A value exists only after [`resolve`] has succeeded: each `ktrace_call_*()` calls the function
+/// A value exists only after [`find`] has succeeded: each `ktrace_call_*()` calls the function
 /// with that name, whose prototype is the one in the target's BTF, and each address in `ADDRESSES`
 /// is that of its symbol.
 #[derive(Clone, Copy)]
 pub struct Resolved(());
 
-/// Looks up all symbols and checks all types. May sleep.
+impl Resolved {
+    /// # Safety
+    ///
+    /// [`find`] must have succeeded, and the kernel must have the tracepoints and clocks that
+    /// [`super::resolve`] looks for.
+    pub(super) unsafe fn new() -> Self {
+        // INVARIANT: All symbols and types were checked, as the caller guarantees.
+        Self(())
+    }
+}
+
+/// Looks up all symbols and compares all types. May sleep.
 ///
 /// # Errors
 ///
-/// For the first three, a line in the kernel log names what is missing or different.
-///
-/// * `EPERM`: the kernel is locked down and does not allow tracing.
-/// * `ENOENT`: the kernel lacks a symbol or tracepoint.
-/// * `ENOEXEC`: the layout of a type differs from that in the kernel that the module was built for.
-/// * `ENOMEM`, and other errors of `register_kprobe()`.
-pub fn resolve(module: &'static ThisModule) -> Result<Resolved> {
+/// Those of [`super::resolve::resolve`].
+pub(super) fn find(module: &'static ThisModule) -> Result {
     MODULE.store(module.as_ptr(), Relaxed);
     // SAFETY: Queries the security modules, in task context: modules are loaded in task context.
     if unsafe { ktrace_locked_down() } != 0 {
@@ -189,11 +191,7 @@ pub fn resolve(module: &'static ThisModule) -> Result<Resolved> {
     }
     find_functions()?;
     find_data()?;
-    find_tracepoints()?;
-    check_types()?;
-    check_clocks()?;
-    // INVARIANT: All symbols and types were checked above.
-    Ok(Resolved(()))
+    check_types()
 }
 
 /// Returns the address of the symbol `name`, or 0 if there is none.
@@ -271,33 +269,6 @@ fn find_data() -> Result {
     }
     place.store(found as usize, Relaxed);
     Ok(())
-}
-
-fn find_tracepoints() -> Result {
-    // SAFETY: Only iterates over the kernel's own tracepoints; sleeping is allowed here.
-    let name = unsafe { ktrace_find_task_probes() };
-    // SAFETY: The pointer is null or points to one of the constant strings in `task.c`.
-    let of_tasks = (!name.is_null()).then(|| unsafe { CStr::from_chars(name) });
-    let Some(name) = of_tasks
-        .or_else(names::find_probe)
-        .or_else(sched::find_probes)
-    else {
-        return Ok(());
-    };
-    pr_err!(
-        "this kernel has no tracepoint '{}'\n",
-        name.to_str().unwrap_or("?")
-    );
-    Err(ENOENT)
-}
-
-/// Checks the kernel's table of trace clocks, whose type is not in BTF.
-fn check_clocks() -> Result {
-    if clock::check_table() {
-        return Ok(());
-    }
-    pr_err!("'trace_clocks' differs from the kernels that this module is made for\n");
-    Err(ENOEXEC)
 }
 
 /// Compares the types of this kernel with those that the module was compiled against.

@@ -22,9 +22,9 @@ use super::{
         Escaped,
         MAX_NAME, //
     },
+    follow,
     gate,
     once::Once,
-    sched,
     symbols::Resolved, //
 };
 
@@ -328,6 +328,7 @@ pub unsafe trait Bound: TaskHooks {
 // Some structs behind these pointers have no members in some configurations.
 #[allow(improper_ctypes)]
 extern "C" {
+    fn ktrace_gate_refresh_of(task: *mut bindings::task_struct) -> bool;
     fn ktrace_attach_task_probes() -> c_int;
     fn ktrace_detach_task_probes();
     fn ktrace_on_switch(
@@ -462,13 +463,6 @@ pub fn with_current<R>(with: impl FnOnce(Task<'_>) -> R) -> R {
     with(unsafe { Task::from_raw(kernel::task::Task::current_raw()) })
 }
 
-/// Waits until every task that was executing kernel code, and may have been preempted there, has
-/// given up its CPU voluntarily or returned to user space. May sleep, for tens of milliseconds.
-pub fn synchronize_tasks() {
-    // SAFETY: No preconditions in task context, where sleeping is allowed.
-    unsafe { bindings::synchronize_rcu_tasks() }
-}
-
 /// Makes a worker call [`TaskHooks::settle`] soon, at least once for any number of calls of this
 /// function. Any context except NMI, while there is a [`Registration`].
 pub fn settle_later() {
@@ -517,7 +511,7 @@ pub unsafe fn switched<T: Bound>(
         gate.add(1).write_volatile(next_bits & prev_bits);
         prev_bits
     };
-    if sched::follows(prev_bits | next_bits) {
+    if follow::follows(prev_bits | next_bits) {
         // SAFETY: The caller guarantees that both tasks are alive and interrupts are off.
         unsafe { ktrace_on_switch(preempt, prev, next, prev_state, prev_bits, next_bits) }
     }
@@ -666,3 +660,12 @@ macro_rules! bind_task_hooks {
     };
 }
 pub use bind_task_hooks;
+
+/// Makes the CPU that runs `task`, or ran it last, recompute its trace mask after the bits of the
+/// task have changed. Does not wait. In an interrupt or with interrupts off, where no function call
+/// can be sent, this does nothing and returns false.
+pub fn refresh_gate(task: Task<'_>) -> bool {
+    // SAFETY: By the invariant of `Task`, the task is alive. The function checks the context and
+    // sends at most one function call.
+    unsafe { ktrace_gate_refresh_of(task.as_ptr()) }
+}

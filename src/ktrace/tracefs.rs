@@ -44,12 +44,12 @@ use kernel::{
 use super::{
     cstr::Chars,
     live,
+    quiesce::synchronize_tasks,
     symbols::{
         this_module,
         Data,
         Resolved, //
     },
-    task::synchronize_tasks,
     trace_array::TraceArray, //
 };
 

@@ -48,13 +48,13 @@ use super::{
         Printed, //
     },
     live,
+    quiesce::synchronize_tasks,
     seq::Seq,
     symbols::{
         this_module,
         Data,
         Resolved, //
     },
-    task::synchronize_tasks,
     trace_array::{
         TraceArray,
         TypesLock, //

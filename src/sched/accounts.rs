@@ -14,7 +14,7 @@
 //!
 //! # Which tasks are accounted
 //!
-//! Every task has an accounting state, but only those of accounted tasks ([`sched::follow`]) are
+//! Every task has an accounting state, but only those of accounted tasks ([`follow::follow`]) are
 //! updated: the tasks that the call graph of some trace array traces, or all tasks while an event
 //! has a listener. Code that changes this selection, or a filter decision ([`Watch`]), calls
 //! [`Accounts::hold`] before the change, and [`Accounts::resume`] when every CPU has the new trace
@@ -66,7 +66,7 @@ use crate::{
             self,
             Reading, //
         },
-        names,
+        follow, names,
         once::Once,
         pid_map::PidMap,
         sched::{
@@ -397,7 +397,7 @@ impl Accounts {
     /// it to the accounted tasks. [`SchedHooks::changes`] was called before.
     fn judged(&self, task: Task<'_>) {
         if let Some(account) = self.known(task) {
-            account.current.follow_from(if sched::follows_everyone() {
+            account.current.follow_from(if follow::follows_everyone() {
                 // All tasks are accounted; `all_from_ns` is their start.
                 0
             } else if task.is_current() {
@@ -557,7 +557,7 @@ impl Accounts {
 
 /// Returns whether a task, which must not be an idle task, is accounted. To be called by probes.
 fn follows(task: Task<'_>) -> bool {
-    sched::follows_everyone() || sched::follows(task::mask_of::<Watch>(task))
+    follow::follows_everyone() || follow::follows(task::mask_of::<Watch>(task))
 }
 
 impl SchedHooks for Accounts {
@@ -672,7 +672,7 @@ impl SchedHooks for Accounts {
         account
             .old_mask
             .set(u64::from(task::mask_of::<Watch>(task)));
-        if !sched::follows_everyone() {
+        if !follow::follows_everyone() {
             // The task may be accounted before the start of its accounting is set.
             account.current.follow_from(u64::MAX);
         }

@@ -98,7 +98,7 @@ use crate::{
             Published,
             Retired, //
         },
-        sched,
+        quiesce, sched,
         task::{
             self,
             bind_task_hooks,
@@ -291,7 +291,7 @@ impl Watch {
         };
         drop(replaced);
         if by_name {
-            task::synchronize_tasks();
+            quiesce::synchronize_tasks();
         }
         match judge {
             Some(filter) => {
@@ -480,7 +480,7 @@ impl Watch {
     /// Makes the CPU of a task other than the current one update its trace mask to the task's new
     /// mask.
     fn tell_cpu_of(&self, task: Task<'_>) {
-        if !gate::refresh_of(task) {
+        if !task::refresh_gate(task) {
             self.lost.add(1, Relaxed);
         }
     }
@@ -632,7 +632,7 @@ impl TaskHooks for Watch {
             rules.round = rules.begin();
             last
         };
-        task::synchronize_tasks();
+        quiesce::synchronize_tasks();
         let mut left = false;
         task::for_each(|task| left |= self.settle_one(task, last));
         if left {

@@ -41,7 +41,12 @@ mod escapes;
 #[path = "../../src/ktrace/compact/word.rs"]
 mod words;
 
+#[path = "../../src/ktrace/value_names.rs"]
+pub(crate) mod names_of_values;
+
 mod ktrace {
+    pub(crate) use super::names_of_values as value_names;
+
     pub mod once {
         //! A substitute for `src/ktrace/once.rs`.
 

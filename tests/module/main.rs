@@ -31,11 +31,8 @@ mod unused;
 use events::Foo;
 
 use ktrace::{
-    live,
-    symbols::{
-        self,
-        Resolved, //
-    },
+    live, resolve,
+    symbols::Resolved,
     task,
     trace_array::TypesLock,
     tracefs::{
@@ -224,7 +221,7 @@ impl Drop for KtraceTest {
 
 impl kernel::Module for KtraceTest {
     fn init(module: &'static ThisModule) -> Result<Self> {
-        let resolved = symbols::resolve(module)?;
+        let resolved = resolve::resolve(module)?;
         let files = FileOps::new(resolved)?;
         let lock = TypesLock::new(resolved);
         let top = lock.arrays().find(|tr| tr.is_top()).ok_or(ENODEV)?;

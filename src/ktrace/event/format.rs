@@ -13,6 +13,7 @@
 use core::ffi::CStr;
 
 use super::text::Text;
+use crate::ktrace::value_names::Names;
 
 /// The kind of C conversion that an argument needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,9 +42,6 @@ enum Part {
     /// `, { value, "name" }` for each name.
     Names(Names),
 }
-
-/// The names of values or bits, for `__print_symbolic()` and `__print_flags()`.
-pub type Names = &'static [(u64, &'static CStr)];
 
 /// The maximum number of parts of an expression.
 const MAX_PARTS: usize = 12;

@@ -64,7 +64,7 @@
 ///   | `hex(field)`, `hex_str(field)` | the bytes in hexadecimal, with spaces and without |
 ///   | `len(field)` | the length in bytes |
 ///
-///   `NAMES` are [`Names`](crate::ktrace::event::format::Names).
+///   `NAMES` are [`Names`](crate::ktrace::value_names::Names).
 ///
 /// # Context
 ///
@@ -522,7 +522,7 @@ macro_rules! trace_event {
     };
 
     (@value $printer:ident $record:ident symbolic($field:ident, $names:expr)) => {{
-        const NAMES: __event::format::Names = $names;
+        const NAMES: $crate::ktrace::value_names::Names = $names;
         static TABLE: __event::show::Table<{ NAMES.len() }> = __event::show::Table::new(NAMES);
         __event::show::ways::symbolic::value(
             $printer,
@@ -531,7 +531,7 @@ macro_rules! trace_event {
         )
     }};
     (@value $printer:ident $record:ident flags($field:ident, $delimiter:expr, $names:expr)) => {{
-        const NAMES: __event::format::Names = $names;
+        const NAMES: $crate::ktrace::value_names::Names = $names;
         static TABLE: __event::show::Table<{ NAMES.len() }> = __event::show::Table::new(NAMES);
         __event::show::ways::flags::value(
             $printer,
@@ -679,7 +679,7 @@ macro_rules! trace_symbols {
                 }
             }
 
-            const NAMES: format::Names = &[$(($value, $text)),+];
+            const NAMES: $crate::ktrace::value_names::Names = &[$(($value, $text)),+];
             static TABLE: show::Table<{ NAMES.len() }> = show::Table::new(NAMES);
 
             // SAFETY: The enum is stored as its integer type.

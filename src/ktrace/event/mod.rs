@@ -27,7 +27,7 @@
 //!
 //! The layouts come from the target's BTF, as for all private types. The module loader reads the
 //! statics before the module's own check of the layouts
-//! ([`symbols::resolve`](super::symbols::resolve)) has run, as it does with the events of any
+//! ([`resolve()`](super::resolve::resolve)) has run, as it does with the events of any
 //! module. The types are public ones, which the kernel's version magic protects to the same extent
 //! as in C.
 

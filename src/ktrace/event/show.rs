@@ -27,15 +27,15 @@ use super::{
     format::{
         Argument,
         Expression,
-        Family,
-        Names, //
+        Family, //
     },
 };
 use crate::ktrace::{
     abi,
     cstr::Chars,
     task::Comm,
-    trace_options, //
+    trace_options,
+    value_names::Names, //
 };
 
 /// Names of values or bits in the kernel's representation.

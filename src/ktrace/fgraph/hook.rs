@@ -230,13 +230,6 @@ impl<G: Bound> Hook<G> {
     }
 }
 
-/// Waits until no callback that runs now is still running, nor any other code with preemption off.
-/// May sleep.
-pub fn synchronize() {
-    // SAFETY: In task context, as this may sleep; no other preconditions.
-    unsafe { ktrace_graph_synchronize() }
-}
-
 /// Calls `with` with the trace array and the state of each hook. Any context but NMI.
 pub fn for_each_hook<G: Bound>(mut with: impl FnMut(&TraceArray, &G)) {
     // SAFETY: Enabled again below.

@@ -72,7 +72,6 @@ pub use hook::{
     current_interposes,
     current_leaves,
     for_each_hook,
-    synchronize,
     Bound,
     Hook,
     Hooks, //

@@ -14,11 +14,11 @@ use kernel::{
     },
 };
 
-use super::hook::synchronize;
 use crate::ktrace::{
     abi,
     atomic::AtomicPtr,
     once::Once,
+    quiesce,
     symbols::{
         Data,
         Resolved, //
@@ -109,7 +109,7 @@ fn replace(which: usize, functions: Option<KBox<Functions>>) {
     let old = place.load(Acquire);
     place.store(new, Release);
     if !old.is_null() {
-        synchronize();
+        quiesce::synchronize();
         // SAFETY: From `into_raw()`. All callbacks that may have found it have finished, since they
         // run with preemption off.
         drop(unsafe { KBox::from_raw(old) });
