@@ -38,6 +38,7 @@ use kernel::sync::{
 use crate::{
     events,
     ktrace::{
+        clock,
         compact::{
             pack::Outcome,
             packer::Packer,
@@ -45,6 +46,10 @@ use crate::{
                 self as compact,
                 Item, //
             }, //
+        },
+        context::{
+            Context,
+            MAX_ARGS, //
         },
         fgraph::{
             self,
@@ -61,11 +66,9 @@ use crate::{
             Usual,
             When, //
         },
-        ftrace_ops::MAX_ARGS,
         gate,
         records::{
             self,
-            Context,
             GraphEntry,
             GraphReturn,
             NotWritten,
@@ -480,7 +483,7 @@ impl Graph {
         {
             return;
         }
-        let rettime_ns = fgraph::clock_ns();
+        let rettime_ns = clock::local_ns();
         let record = GraphReturn {
             call: GraphEntry {
                 func: ret.func,

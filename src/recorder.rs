@@ -23,18 +23,21 @@ use crate::{
             packer::Packer,
             word::Item, //
         },
+        context::{
+            Context,
+            MAX_ARGS, //
+        },
         counters::Counters,
         fgraph::When,
         ftrace_ops::{
             bind_function_hook,
             Call,
-            FunctionHook,
-            MAX_ARGS, //
+            FunctionHook, //
         },
+        function_records,
         once::Once,
         records::{
             self,
-            Context,
             NotWritten, //
         },
         trace_array::TraceArray, //
@@ -322,14 +325,14 @@ impl Recorder {
         } else {
             0
         };
-        match records::function(call, words) {
+        match function_records::function(call, words) {
             Ok(()) => self.add(Count::Functions),
             Err(NotWritten) => return self.not_written(call.tr()),
         }
         if flags & option::STACKTRACE == 0 {
             return;
         }
-        match records::stack(call) {
+        match function_records::stack(call) {
             Ok(cut) => {
                 self.add(Count::Stacks);
                 if cut {
@@ -351,7 +354,7 @@ impl FunctionHook for Recorder {
         if flags & option::COMPACT != 0 && self.pack_function(&call.again()) {
             return;
         }
-        match records::function(call, 0) {
+        match function_records::function(call, 0) {
             Ok(()) => self.add(Count::Functions),
             Err(NotWritten) => self.not_written(call.tr()),
         }

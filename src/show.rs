@@ -23,8 +23,8 @@ use crate::{
         CONTEXTS, //
     },
     ktrace::{
+        context::MAX_ARGS,
         escape::Escaped,
-        ftrace_ops::MAX_ARGS,
         iter::{
             is_irq_entry,
             Entry,

@@ -31,6 +31,7 @@ struct Entry {
 extern "C" {
     fn ktrace_read_clock(read: *const c_void) -> u64;
     fn ktrace_call_clock(read: *const c_void) -> u64;
+    fn ktrace_call_sched_clock_noinstr() -> u64;
     fn ktrace_is_clock(index: c_uint, read: *const c_void) -> bool;
 }
 
@@ -134,4 +135,12 @@ pub(super) fn check_table() -> bool {
                 && entry.in_ns == 1
         }
     })
+}
+
+/// Returns the time of the call graph's clock in ns: the clock that `trace_clock_local()` reads
+/// with preemption disabled. Only for callbacks. Any context.
+#[inline]
+pub fn local_ns() -> u64 {
+    // SAFETY: Reads this CPU's clock. Preemption must be off, as it is in callbacks.
+    unsafe { ktrace_call_sched_clock_noinstr() }
 }

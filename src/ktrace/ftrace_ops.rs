@@ -32,10 +32,10 @@ use super::{
     abi,
     atomic::AtomicPtr,
     compact::packer::Packer,
+    context::Context,
     gate,
     once::Once,
     quiesce,
-    records::Context,
     symbols::{
         this_module,
         Data,
@@ -63,10 +63,6 @@ extern "C" {
         retp: *mut c_ulong,
     ) -> c_ulong;
 }
-
-/// Maximum number of arguments of a call that can be read: those that are passed in registers
-/// (`FTRACE_REGS_MAX_ARGS`).
-pub const MAX_ARGS: usize = if cfg!(CONFIG_ARM64) { 8 } else { 6 };
 
 /// The operations of a hook on function entry.
 pub trait FunctionHook: Send + Sync + Sized + 'static {
@@ -127,7 +123,8 @@ impl<'a> Call<'a> {
         true_parent_ip(self.parent_ip, self.fregs)
     }
 
-    /// Returns argument number `n`, as the register holds it; 0 if `n` is not below [`MAX_ARGS`].
+    /// Returns argument number `n`, as the register holds it; 0 if `n` is not below
+    /// [`MAX_ARGS`](super::context::MAX_ARGS).
     #[inline]
     pub fn argument(&self, n: usize) -> usize {
         // SAFETY: Reads from the registers, which are valid by the type invariant.
@@ -443,7 +440,7 @@ macro_rules! bind_function_hook {
                         ip as usize,
                         parent_ip as usize,
                         fregs,
-                        $crate::ktrace::records::Context::new(packed, pid),
+                        $crate::ktrace::context::Context::new(packed, pid),
                     )
                 };
             }

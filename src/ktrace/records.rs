@@ -21,9 +21,8 @@ use kernel::{
 use super::{
     abi,
     ago::Ago,
-    event::sink::Sink,
-    ftrace_ops::{
-        Call,
+    context::{
+        Context,
         MAX_ARGS, //
     },
     symbols::Data,
@@ -41,24 +40,6 @@ extern "C" {
     fn ktrace_call_ring_buffer_record_is_on_cpu(buffer: *mut abi::trace_buffer, cpu: c_int)
         -> bool;
     fn ktrace_commit(buffer: *mut abi::trace_buffer, taskinfo_flag: c_ulong);
-    fn stack_trace_save(store: *mut c_ulong, size: c_uint, skip: c_uint) -> c_uint;
-}
-
-/// The task and the context of a record, which the kernel stores at the beginning of each record.
-#[derive(Clone, Copy)]
-pub struct Context {
-    /// Flags, preemption and migration counts, as the kernel packs them for a record.
-    pub(super) packed: u32,
-    /// The current task's PID.
-    pub(super) pid: i32,
-}
-
-impl Context {
-    #[doc(hidden)]
-    #[inline]
-    pub fn new(packed: u32, pid: i32) -> Self {
-        Self { packed, pid }
-    }
 }
 
 /// Writes a value to a record. On arm64, it writes whole words: Rust would write byte by byte,
@@ -156,72 +137,6 @@ pub fn is_recording(tr: &TraceArray) -> bool {
     unsafe { ktrace_call_ring_buffer_record_is_on_cpu(tr.buffer(), cpu) }
 }
 
-/// Writes a record of the function tracer (`TRACE_FN`), with the first `words` arguments of the
-/// call. Any context.
-///
-/// # Errors
-///
-/// [`NotWritten`] if the buffer had no room or was not recording.
-#[inline]
-pub fn function(call: &Call<'_>, words: usize) -> Result<(), NotWritten> {
-    let parent_ip = call.parent_ip();
-    let words = words.min(MAX_ARGS);
-    let len = size_of::<abi::ftrace_entry>() + words * size_of::<c_ulong>();
-    let record = Reservation::new(call.tr(), abi::trace_type_TRACE_FN, len, call.context)?;
-    let entry: *mut abi::ftrace_entry = record.entry.cast();
-    // SAFETY: The reservation has room for the entry and for `words` arguments after it. It is
-    // aligned to four bytes.
-    unsafe {
-        put(addr_of_mut!((*entry).ip), call.ip as c_ulong);
-        put(addr_of_mut!((*entry).parent_ip), parent_ip as c_ulong);
-        let first: *mut c_ulong = addr_of_mut!((*entry).args).cast();
-        for n in 0..words {
-            put(first.add(n), call.argument(n) as c_ulong);
-        }
-    }
-    Ok(())
-}
-
-/// A record of a trace event, which the event's code fills in place.
-pub struct Direct<'a> {
-    tr: &'a TraceArray,
-    kind: u32,
-    context: Context,
-    record: Option<Reservation>,
-}
-
-impl<'a> Direct<'a> {
-    /// Creates a record with type number `kind`. Preemption must be off until it is committed.
-    #[inline]
-    pub fn new(tr: &'a TraceArray, kind: u32, context: Context) -> Self {
-        Self {
-            tr,
-            kind,
-            context,
-            record: None,
-        }
-    }
-
-    /// Commits the record.
-    ///
-    /// # Errors
-    ///
-    /// [`NotWritten`] if no space was reserved.
-    #[inline]
-    pub fn done(self) -> Result<(), NotWritten> {
-        self.record.map(drop).ok_or(NotWritten)
-    }
-}
-
-impl Sink for Direct<'_> {
-    #[inline]
-    fn reserve(&mut self, len: usize) -> *mut u8 {
-        self.record = Reservation::new(self.tr, self.kind, len, self.context).ok();
-        let entry = self.record.as_ref().map(|record| record.entry);
-        entry.map_or(core::ptr::null_mut(), |entry| entry.cast())
-    }
-}
-
 /// A call in the call graph.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct GraphEntry {
@@ -312,7 +227,7 @@ pub struct GraphReturn {
     pub overrun: u32,
     /// The return value, if it is recorded.
     pub value: Option<usize>,
-    /// Time of the call, in ns of [`super::fgraph::clock_ns`].
+    /// Time of the call, in ns of [`super::clock::local_ns`].
     pub calltime_ns: u64,
     /// Time of the return, in ns of the same clock.
     pub rettime_ns: u64,
@@ -478,43 +393,4 @@ pub(super) unsafe fn read_graph_return(record: *const u8, len: usize) -> Option<
         calltime_ns: entry.calltime,
         rettime_ns: entry.rettime,
     })
-}
-
-/// Maximum number of frames in a stack trace.
-const MAX_FRAMES: usize = 64;
-
-/// Maximum distance in bytes from the start of a function to the return address of its call to
-/// ftrace: a landing pad and the call itself.
-const CALL_SITE: usize = 16;
-
-/// Writes the kernel stack in the format of the kernel's stack traces (`TRACE_STACK`), from the
-/// traced function on. Returns true if the stack was too deep for a record. Any context.
-///
-/// # Errors
-///
-/// [`NotWritten`] if the buffer had no room or was not recording.
-pub fn stack(call: &Call<'_>) -> Result<bool, NotWritten> {
-    let mut frames = [0 as c_ulong; MAX_FRAMES];
-    // SAFETY: Writes at most `MAX_FRAMES` words to the array, which has as many.
-    let n = unsafe { stack_trace_save(frames.as_mut_ptr(), MAX_FRAMES as c_uint, 0) };
-    let all = frames.get(..n as usize).unwrap_or(&[]);
-    // The trace begins with frames of ftrace's trampoline and of this module; their number depends
-    // on the architecture and the unwinder.
-    let is_function = |&frame: &c_ulong| frame.wrapping_sub(call.ip) <= CALL_SITE;
-    let first = all.iter().position(is_function).unwrap_or(0);
-    let shown = all.get(first..).unwrap_or(all);
-
-    let len = size_of::<abi::stack_entry>() + core::mem::size_of_val(shown);
-    let record = Reservation::new(call.tr(), abi::trace_type_TRACE_STACK, len, call.context)?;
-    let entry: *mut abi::stack_entry = record.entry.cast();
-    // SAFETY: The reservation has room for the entry and the frames after it, and is aligned to
-    // four bytes.
-    unsafe {
-        put(addr_of_mut!((*entry).size), shown.len() as c_int);
-        let first: *mut c_ulong = addr_of_mut!((*entry).caller).cast();
-        for (n, frame) in shown.iter().enumerate() {
-            put(first.add(n), *frame);
-        }
-    }
-    Ok(all.len() == MAX_FRAMES)
 }

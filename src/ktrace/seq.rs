@@ -13,8 +13,8 @@ use kernel::prelude::*;
 
 use super::{
     abi,
+    context::MAX_ARGS,
     cstr::Chars,
-    ftrace_ops::MAX_ARGS,
     task::{
         Comm,
         COMM_LEN, //

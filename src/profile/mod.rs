@@ -26,7 +26,7 @@ use self::{
 use crate::{
     ktrace::{
         alternate::Alternate,
-        fgraph,
+        clock,
         modules::LeavingText,
         once::Once,
         task::Task, //
@@ -196,7 +196,7 @@ impl Profile {
     fn add_task(&self, task: Task<'_>, add: impl FnOnce(&Times)) {
         self.tasks().with(key_of(task), |times| {
             times.comm.set(task.comm());
-            times.heard_ns.set(fgraph::clock_ns());
+            times.heard_ns.set(clock::local_ns());
             add(times);
         });
     }

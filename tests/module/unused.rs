@@ -4,6 +4,7 @@
 //! them.
 
 use crate::ktrace::{
+    context::Context,
     event::users::{
         bind_event_users,
         EventUsers, //
@@ -33,7 +34,6 @@ use crate::ktrace::{
         LeavingText,
         TextLeaves, //
     },
-    records::Context,
     sched::{
         bind_sched_hooks,
         Arriving,

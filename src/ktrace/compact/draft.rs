@@ -17,7 +17,7 @@ use super::{
         NAMED_WORDS, //
     },
 };
-use crate::ktrace::records::Context;
+use crate::ktrace::context::Context;
 
 /// Words for an item, before they are added to a pack.
 pub(super) struct Draft {

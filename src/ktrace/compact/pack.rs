@@ -80,10 +80,7 @@ use kernel::{
 };
 
 use super::{
-    counter::{
-        full_barrier,
-        Clock, //
-    },
+    counter::Clock,
     draft::Draft,
     suspend,
     word::{
@@ -101,9 +98,10 @@ use crate::ktrace::{
         self,
         Pace, //
     },
+    context::Context,
+    counter,
     records::{
         is_recording,
-        Context,
         NotWritten,
         Reservation, //
     },
@@ -380,7 +378,7 @@ impl Local {
                 for (n, word) in words.iter().enumerate() {
                     self.words.add(at.wrapping_add(n)).write_volatile(*word);
                 }
-                full_barrier();
+                counter::full_barrier();
                 let list = addr_of!((*page).list);
                 let before = addr_of!((*list).prev).read_volatile();
                 let leads_to = addr_of!((*before).next).read_volatile();
@@ -741,7 +739,7 @@ unsafe fn commit_all(part: *mut abi::ring_buffer_per_cpu) {
             let commit: *mut usize = addr_of_mut!((*(*page).page).commit).cast();
             if commit.read_volatile() != write {
                 // Readers must see the data before the index.
-                full_barrier();
+                counter::full_barrier();
                 commit.write_volatile(write);
             }
         };

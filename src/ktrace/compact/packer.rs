@@ -43,8 +43,8 @@ use crate::ktrace::{
         AtomicBool,
         AtomicPtr, //
     },
+    context::Context,
     once::Once,
-    records::Context,
     trace_array::TraceArray, //
 };
 

@@ -377,10 +377,10 @@ macro_rules! trace_event {
         #[inline]
         pub fn write(
             tr: &$crate::ktrace::trace_array::TraceArray,
-            context: $crate::ktrace::records::Context,
+            context: $crate::ktrace::context::Context,
             $($arg: $argtype),+
         ) -> ::core::result::Result<(), $crate::ktrace::records::NotWritten> {
-            let mut sink = $crate::ktrace::records::Direct::new(tr, EVENT.kind(), context);
+            let mut sink = $crate::ktrace::event::direct::Direct::new(tr, EVENT.kind(), context);
             $class::write(&mut sink, $($arg),+);
             sink.done()
         }

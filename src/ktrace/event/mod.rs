@@ -32,6 +32,7 @@
 //! as in C.
 
 pub mod class;
+pub mod direct;
 pub mod field;
 pub mod format;
 pub mod layout;

@@ -19,12 +19,12 @@ use kernel::{
 };
 
 use super::timer::{
-    clock_ns,
     Both,
     Moment,
     TIMER, //
 };
 use crate::ktrace::{
+    clock,
     once::Once,
     shared::same_as_c, //
 };
@@ -41,7 +41,7 @@ const NOTED: u64 = 1 << 63;
 /// A frame on the shadow stack; `struct ktrace_frame` in `fgraph.h`.
 #[repr(C)]
 pub(super) struct Stored {
-    /// The start of the call: a [`Moment`], or [`NOTED`] and ns of [`clock_ns`].
+    /// The start of the call: a [`Moment`], or [`NOTED`] and ns of [`clock::local_ns`].
     begun: Atomic<u64>,
     /// The words of [`FrameRef::note`].
     noted: [Atomic<u64>; 2],
@@ -149,7 +149,7 @@ impl<'a> FrameRef<'a> {
     pub fn elapsed_ns(&self) -> u64 {
         match self.unnoted_ns(Moment::now()) {
             Some(ns) => ns,
-            None => clock_ns().saturating_sub(self.0.begun.read_once() & !NOTED),
+            None => clock::local_ns().saturating_sub(self.0.begun.read_once() & !NOTED),
         }
     }
 

@@ -39,9 +39,9 @@ use crate::ktrace::{
     abi,
     atomic::AtomicPtr,
     compact::packer::Packer,
+    context::Context,
     gate,
     once::Once,
-    records::Context,
     symbols::Resolved,
     task::Task,
     trace_array::TraceArray, //

@@ -95,7 +95,6 @@ pub use settings::{
 };
 pub use tag::SHORT_BITS as SHORT_TAG_BITS;
 pub use timer::{
-    clock_ns,
     Both,
     Moment, //
 };
@@ -104,7 +103,7 @@ pub use usual::{
     When, //
 };
 
-use crate::ktrace::records::Context;
+use crate::ktrace::context::Context;
 
 /// The operations of a hook on calls and returns.
 pub trait GraphHook: Send + Sync + Sized + 'static {

@@ -50,9 +50,11 @@ use super::{
 };
 use crate::ktrace::{
     abi,
-    ftrace_ops::MAX_ARGS,
+    context::{
+        Context,
+        MAX_ARGS, //
+    },
     once::Once,
-    records::Context,
     task::Task,
     trace_array::TraceArray, //
 };

@@ -6,24 +6,14 @@ use kernel::sync::atomic::Atomic;
 
 use crate::ktrace::{
     atomic::AtomicBool,
-    compact::{
-        counter,
-        word::MULT_SHIFT, //
-    },
+    clock,
+    compact::word::MULT_SHIFT,
+    counter,
     once::Once, //
 };
 
 extern "C" {
     fn ktrace_counter_mult() -> u32;
-    fn ktrace_call_sched_clock_noinstr() -> u64;
-}
-
-/// Returns the time of the call graph's clock in ns: the clock that `trace_clock_local()` reads
-/// with preemption disabled. Only for callbacks. Any context.
-#[inline]
-pub fn clock_ns() -> u64 {
-    // SAFETY: Reads this CPU's clock. Preemption must be off, as it is in callbacks.
-    unsafe { ktrace_call_sched_clock_noinstr() }
 }
 
 /// The timer of calls that stay on their CPU: a counter that is cheap to read, or the clock if the
@@ -70,7 +60,7 @@ impl Timer {
     #[inline]
     pub(super) fn now(&self) -> u64 {
         match self.is_clock.read_once() {
-            true => clock_ns(),
+            true => clock::local_ns(),
             false => counter::read(),
         }
     }
@@ -125,9 +115,9 @@ impl Both {
 
     /// Reads both once. Also returns the time in ns between the two readings of the clock.
     fn read() -> (Self, u64) {
-        let before_ns = clock_ns();
+        let before_ns = clock::local_ns();
         let moment = Moment::now();
-        let apart_ns = clock_ns().saturating_sub(before_ns);
+        let apart_ns = clock::local_ns().saturating_sub(before_ns);
         let clock_ns = before_ns.wrapping_add(apart_ns / 2);
         (Self { moment, clock_ns }, apart_ns)
     }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Writing an event's record straight to a ring buffer, for events that a tracer writes.
+
+use kernel::prelude::*;
+
+use super::sink::Sink;
+use crate::ktrace::{
+    context::Context,
+    records::{
+        NotWritten,
+        Reservation, //
+    },
+    trace_array::TraceArray, //
+};
+
+/// A record of a trace event, which the event's code fills in place.
+pub struct Direct<'a> {
+    tr: &'a TraceArray,
+    kind: u32,
+    context: Context,
+    record: Option<Reservation>,
+}
+
+impl<'a> Direct<'a> {
+    /// Creates a record with type number `kind`. Preemption must be off until it is committed.
+    #[inline]
+    pub fn new(tr: &'a TraceArray, kind: u32, context: Context) -> Self {
+        Self {
+            tr,
+            kind,
+            context,
+            record: None,
+        }
+    }
+
+    /// Commits the record.
+    ///
+    /// # Errors
+    ///
+    /// [`NotWritten`] if no space was reserved.
+    #[inline]
+    pub fn done(self) -> Result<(), NotWritten> {
+        self.record.map(drop).ok_or(NotWritten)
+    }
+}
+
+impl Sink for Direct<'_> {
+    #[inline]
+    fn reserve(&mut self, len: usize) -> *mut u8 {
+        self.record = Reservation::new(self.tr, self.kind, len, self.context).ok();
+        let entry = self.record.as_ref().map(|record| record.entry);
+        entry.map_or(core::ptr::null_mut(), |entry| entry.cast())
+    }
+}
