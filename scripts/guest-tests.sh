@@ -44,7 +44,7 @@ complaints="$complaints|self-detected stall|detected stalls|rcu: INFO|soft locku
 complaints="$complaints|blocked for more than|ODEBUG:|list_add corruption"
 complaints="$complaints|list_del corruption|Freeing unused.*failed|refcount_t:|DEBUG_LOCKS_WARN_ON"
 complaints="$complaints|CFI failure|Missing ENDBR|Delta way too big|Bad page"
-# Messages that the kernel also prints without ferrotrace (docs/safety.md).
+# Messages that the kernel also prints without ferrotrace (docs/limitations.md).
 known='WARNING: stack going in the wrong direction\? at return_to_handler'
 # In these directories, the tests cause them intentionally.
 case ${CASES:-} in

@@ -114,7 +114,8 @@ class Rust:
 
     def target(self, path: tuple[str, ...], seen: frozenset = frozenset()) -> str | None:
         """The node that a path leads to, behind any re-export."""
-        if path[:1] == ("extern",) or path in seen:
+        # A glob is of a module within the file.
+        if path[:1] == ("extern",) or path in seen or path[-1:] == ("*",):
             return None
         for length in range(len(path), -1, -1):
             module = path[:length]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Stub functions that probes in `dynamic_events` attach to: one for each event of events.rs.
- * docs/events.md documents their arguments for users.
+ * docs/reference/events.md documents their arguments for users.
  */
 #include <linux/sched.h>
 

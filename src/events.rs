@@ -5,7 +5,7 @@
 //! An event that reports a duration is generated at the end of the interval, in ns of the current
 //! trace clock. The intervals of one task are contiguous: `task_block` and `task_wakeup` are
 //! generated when the task is woken, `task_wait` when it gets a CPU, and `task_run` when it leaves
-//! the CPU. `docs/events.md` documents the events for users.
+//! the CPU. `docs/reference/events.md` documents the events for users.
 //!
 //! An event is written to a trace array if the filter of this trace array selects the task of the
 //! event.
@@ -321,6 +321,6 @@ trace_event! {
     }
 
     // This text is for clients without the plugin. The kernel prints the calls themselves.
-    print "calls in compact form, {} bytes: plugin_ferrotrace.so shows them (docs/compact.md of ferrotrace)",
+    print "calls in compact form, {} bytes: plugin_ferrotrace.so shows them (docs/reference/compact.md of ferrotrace)",
         len(words);
 }

@@ -3,12 +3,13 @@
 //! ferrotrace records what the kernel does for selected tasks, and where their time goes.
 //!
 //! This file is the wiring: it registers everything when the module is loaded, and unregisters it
-//! in reverse order. `docs/architecture.md` gives an overview.
+//! in reverse order. `docs/internals/architecture.md` gives an overview.
 
 pub mod ktrace;
 
 mod arrays;
 mod control;
+mod event_users;
 mod events;
 mod fgraph;
 mod filter;

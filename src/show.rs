@@ -30,9 +30,9 @@ use crate::{
             Entry,
             Header,
             Kind,
-            Line,
-            Printed, //
+            Line, //
         },
+        printed::Printed,
         records::{
             GraphEntry,
             GraphReturn, //

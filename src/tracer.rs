@@ -10,10 +10,8 @@ use crate::{
     arrays::STATE,
     events,
     ktrace::{
-        iter::{
-            Line,
-            Printed, //
-        },
+        iter::Line,
+        printed::Printed,
         trace_array::TraceArray,
         tracer::{
             bind_tracer,

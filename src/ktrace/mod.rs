@@ -40,6 +40,7 @@ pub mod modules;
 pub mod names;
 pub mod once;
 pub mod pid_map;
+pub mod printed;
 pub mod published;
 pub mod quiesce;
 pub mod records;

@@ -43,11 +43,9 @@ use super::{
     },
     cstr::Chars,
     instances,
-    iter::{
-        Line,
-        Printed, //
-    },
+    iter::Line,
     live,
+    printed::Printed,
     quiesce::synchronize_tasks,
     seq::Seq,
     symbols::{

@@ -7,4 +7,3 @@ pub(crate) mod accounts;
 pub(crate) mod stamp;
 mod told;
 pub(crate) mod types;
-pub(crate) mod users;

@@ -25,15 +25,13 @@ use crate::ktrace::{
         bind_instances_changed,
         InstancesChanged, //
     },
-    iter::{
-        Line,
-        Printed, //
-    },
+    iter::Line,
     modules::{
         bind_text_leaves,
         LeavingText,
         TextLeaves, //
     },
+    printed::Printed,
     sched::{
         bind_sched_hooks,
         Arriving,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! A plugin for libtraceevent, the library with which trace-cmd, perf and KernelShark read traces.
-//! It prints packed records (`docs/compact.md`) as if each of their items had its own record.
+//! It prints packed records (`docs/reference/compact.md`) as if each of their items had its own
+//! record.
 //!
 //! The words of a packed record are decoded by the module's own code, `src/ktrace/compact/word.rs`.
 

@@ -5,7 +5,7 @@
 use core::mem::size_of;
 
 use super::{
-    pack::{
+    state::{
         text,
         Known,
         Local,

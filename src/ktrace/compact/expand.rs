@@ -22,10 +22,10 @@ use kernel::{
 
 use super::{
     pack::{
-        text,
         Head,
         FIRST_WORD, //
     },
+    state::text,
     word::{
         Call,
         Item,
@@ -37,7 +37,7 @@ use super::{
 };
 use crate::ktrace::{
     abi,
-    iter::Printed,
+    printed::Printed,
     records::{
         self,
         GraphEntry,

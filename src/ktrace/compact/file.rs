@@ -25,7 +25,7 @@ use super::expand::{
 use super::word::Words;
 use crate::ktrace::{
     abi,
-    iter::Printed,
+    printed::Printed,
     ring_buffer::{
         ring_buffer_event_data,
         ring_buffer_event_length,

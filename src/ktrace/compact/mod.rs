@@ -21,5 +21,6 @@ pub mod packer;
 pub mod pipe;
 mod print;
 pub mod selftest;
+mod state;
 pub mod suspend;
 pub mod word;

@@ -82,11 +82,16 @@ use kernel::{
 use super::{
     counter::Clock,
     draft::Draft,
+    state::{
+        text,
+        Known,
+        Local,
+        KNOWN, //
+    },
     suspend,
     word::{
         Call,
         Item,
-        Text,
         DELTA_BITS,
         MAX_WORDS,
         SITE_SHIFT, //
@@ -105,8 +110,6 @@ use crate::ktrace::{
         NotWritten,
         Reservation, //
     },
-    shared::same_as_c,
-    symbols::Data,
     trace_array::TraceArray, //
 };
 
@@ -127,26 +130,17 @@ pub struct Head {
     pub repeats: u8,
     /// Number of items that a reader has consumed, while it left the others in the buffer.
     pub taken: u8,
-    /// [`Text::site_shift`].
+    /// [`super::word::Text::site_shift`].
     pub site_shift: u8,
     /// Serial number of the pack on its CPU.
     pub serial: u32,
     /// Length of a counter tick in ns, times 2^22.
     pub mult: u32,
-    /// Bits 16 to 47 of [`Text::base`]; the bits above are 1, those below 0.
+    /// Bits 16 to 47 of [`super::word::Text::base`]; the bits above are 1, those below 0.
     pub text: u32,
     /// Offset of the words, and their size in bytes, used or not, in the format that trace events
     /// use for a dynamic array: for clients that do not know packs.
     pub words: u32,
-}
-
-/// Returns the address parameters of this kernel.
-#[inline(always)]
-pub(super) fn text() -> Text {
-    Text {
-        base: Data::Text.address() & !0xffff,
-        site_shift: SITE_SHIFT,
-    }
 }
 
 /// Smallest offset of the first word in a record.
@@ -185,103 +179,6 @@ const RING_FLAGS: usize = 3;
 /// The bits of a page's `write` that are an index (`RB_WRITE_MASK`); the other bits count how often
 /// the page was put into use.
 const WRITE_INDEX: usize = 0xf_ffff;
-
-/// Size of the table of known addresses. A power of two.
-pub(super) const KNOWN: usize = 64;
-
-/// An entry for addresses that a word of the pack holds. `struct ktrace_known` in `compact.h`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct Known {
-    /// The function, or the address in an address word.
-    pub(super) address: usize,
-    /// The return address of the function, or [`super::draft::NO_SITE`], XORed with the
-    /// [`Local::salt`] of the pack to which the entry belongs.
-    pub(super) salted: usize,
-    /// The index of the word, as a word whose first half has a delta of 0, and as a second half.
-    pub(super) first: u64,
-    pub(super) second: u64,
-}
-
-same_as_c!(Known, ktrace_known);
-
-impl Known {
-    const NOTHING: Self = Self {
-        address: 0,
-        salted: 0,
-        first: 0,
-        second: 0,
-    };
-}
-
-/// A CPU's state of its current pack. `struct ktrace_pack` in `compact.h`, which has the fast path.
-#[repr(C)]
-pub(super) struct Local {
-    /// Nonzero while a context uses this state.
-    pub(super) busy: usize,
-    /// Counter value of the last item.
-    pub(super) time: u64,
-    /// Largest delta, in ticks, of a function on the fast path: [`SPAN`] if the trace clock
-    /// advances at the rate of the counter, else [`SHORT_SPAN`]. If the counter was set back, the
-    /// delta is larger than either.
-    pub(super) span: u64,
-    /// Raw context of the last item ([`ktrace_raw_context`]).
-    pub(super) preempt: u64,
-    pub(super) flags: u64,
-    /// Distinguishes the entries of this pack in `known` from those of earlier packs.
-    pub(super) salt: usize,
-    /// The last word if its second half is free, else 0.
-    pub(super) half: u64,
-    /// Address of the word with the free half, or of the next word; and the end of the words.
-    pub(super) place: *mut u64,
-    pub(super) end: *mut u64,
-    pub(super) tr: *const TraceArray,
-    /// The page of the pack; null if there is no pack to add to.
-    pub(super) page: *mut abi::buffer_page,
-    /// `write` of the page and the CPU's last time stamp, as long as the pack is the last record.
-    pub(super) write: usize,
-    pub(super) stamp: u64,
-    /// This CPU's part of the buffer to which the pack was written. It exists as long as the trace
-    /// array, though a snapshot may move it to the other of the two buffers. Valid if `page` is not
-    /// null.
-    pub(super) part: *mut abi::ring_buffer_per_cpu,
-    /// [`Text::base`].
-    pub(super) text: usize,
-    /// Number of calls that the fast path has added in total. `calls_seen` is the number of those
-    /// that `items` includes.
-    pub(super) calls: u64,
-    /// Number of halves in use when the slow path last updated the state. The halves that were
-    /// added since are one function each, except two for each call.
-    pub(super) halves: u64,
-    pub(super) calls_seen: u64,
-    /// Counter value until which items may be added if the trace clock does not advance at the rate
-    /// of the counter.
-    pub(super) until: u64,
-    pub(super) words: *mut u64,
-    /// Number of functions in total, as of `halves`.
-    pub(super) functions: u64,
-    /// Number of items in this pack, as of `halves`.
-    pub(super) items: u64,
-    /// Serial number of this pack on this CPU.
-    pub(super) serial: u32,
-    /// Number of words for which the pack has room.
-    pub(super) capacity: u32,
-    /// Context of the last item, in the format of a record.
-    pub(super) packed: u32,
-    /// The type number of pack records.
-    pub(super) kind: u32,
-    /// PID of the task of the last item.
-    pub(super) pid: i32,
-    /// Number of items of the fast path that had to be written again and found no room, in total.
-    pub(super) lost: u32,
-    /// Length of a tick of the pack's times: [`Clock::mult`].
-    pub(super) mult: u32,
-    /// Nonzero if the trace clock is known to advance at the rate of the counter.
-    pub(super) is_even: u32,
-    pub(super) known: [Known; KNOWN],
-}
-
-same_as_c!(Local, ktrace_pack);
 
 /// The result of adding words to a pack.
 enum Fate {

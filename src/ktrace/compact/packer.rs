@@ -28,11 +28,11 @@ use kernel::{
 use super::{
     counter::Clock,
     pack::{
-        Local,
         Outcome,
         Where, //
     },
     selftest,
+    state::Local,
     word::{
         Item,
         MAX_WORDS, //

@@ -27,7 +27,7 @@ use super::expand::{
 };
 use crate::ktrace::{
     abi,
-    iter::Printed,
+    printed::Printed,
     ring_buffer::{
         ring_buffer_consume,
         ring_buffer_empty_cpu,

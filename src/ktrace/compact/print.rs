@@ -54,10 +54,8 @@ use super::{
 };
 use crate::ktrace::{
     abi,
-    iter::{
-        Line,
-        Printed, //
-    },
+    iter::Line,
+    printed::Printed,
     ring_buffer::{
         ring_buffer_event_data,
         ring_buffer_event_length,

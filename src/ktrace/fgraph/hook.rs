@@ -28,12 +28,12 @@ use super::{
         FLAG_BITS,
         TAG_OPEN, //
     },
+    graph_hook::GraphHook,
     open::Open,
     settings::has_any_functions,
     tag,
     timer::TIMER,
-    usual::Shared,
-    GraphHook, //
+    usual::Shared, //
 };
 use crate::ktrace::{
     abi,

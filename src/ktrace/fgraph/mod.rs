@@ -51,6 +51,7 @@
 
 mod bind;
 mod frame;
+mod graph_hook;
 mod hook;
 mod open;
 mod settings;
@@ -67,6 +68,7 @@ pub use bind::{
     dispatch_return, //
 };
 pub use frame::FrameRef;
+pub use graph_hook::GraphHook;
 pub use hook::{
     current_ends,
     current_interposes,
@@ -102,56 +104,3 @@ pub use usual::{
     Usual,
     When, //
 };
-
-use crate::ktrace::context::Context;
-
-/// The operations of a hook on calls and returns.
-pub trait GraphHook: Send + Sync + Sized + 'static {
-    /// Handles a call by a task that the trace mask selects. Returns true to be called at its
-    /// return too. Any context; must not sleep, allocate, print or take a lock.
-    fn called(&self, call: &Call<'_>) -> bool;
-
-    /// Handles the return of a call for which [`called`](Self::called) returned true. Any context;
-    /// must not sleep, allocate, print or take a lock.
-    fn returned(&self, ret: &Return<'_>);
-
-    /// Returns which calls of the hook with this tag take the fast path; `None` if none do.
-    fn usual(&self, _tag: u32) -> Option<Usual<'_>> {
-        None
-    }
-
-    /// Handles a fast-path call whose entry must be written now; `frame` is its frame. Returns
-    /// false if the entry was not written: then the call and its frame are dropped, and its return
-    /// is not reported. Context as for [`GraphHook::called`].
-    fn began(&self, _call: &Call<'_>, _frame: FrameRef<'_>) -> bool {
-        false
-    }
-
-    /// Handles a fast-path return if [`Usual::adds_up`] is set: a call of `func` took `total_ns`,
-    /// and stayed on CPU `cpu`. Context as for [`GraphHook::returned`].
-    fn added(&self, _cpu: usize, _func: usize, _total_ns: u64) {}
-
-    /// Handles a fast-path return that must be written, with its entry unless that is `written`.
-    /// The entries of its callers are written. Context as for [`GraphHook::returned`].
-    fn ended(&self, _ret: &Return<'_>, _total_ns: u64, _written: bool) {}
-
-    /// Handles a fast-path return whose entry is not written, and for whose callers that is not
-    /// known. The call took at least [`Usual::least_ns`], if there is a limit. Context as for
-    /// [`GraphHook::returned`].
-    fn late(&self, _ret: &Return<'_>, _total_ns: u64) {}
-
-    /// Handles a fast-path call that found the shadow stack full. Context as for
-    /// [`GraphHook::called`].
-    fn stack_full(&self) {}
-
-    /// Handles the switch of the current task, before it loses its CPU. With interrupts off.
-    fn leaves(&self, task: &Open<'_>);
-
-    /// Handles a record that is not an event, before it is written in the current task in that
-    /// context ([`super::markers`]). Context as for [`GraphHook::called`].
-    fn interposed(&self, task: &Open<'_>, context: Context);
-
-    /// Handles the end of the current task, which will not return from its open calls. With
-    /// preemption off.
-    fn ends(&self, task: &Open<'_>);
-}
