@@ -3,11 +3,15 @@
  * Stub functions that probes in `dynamic_events` attach to: one for each event of events.rs.
  * docs/reference/events.md documents their arguments for users.
  */
+#include <linux/module.h>
 #include <linux/sched.h>
 
 #include "ktrace/probestub.h"
 
-/* These structs must match those in sched/accounts.rs. */
+/* The `module!` macro of Rust has no field for it. */
+MODULE_VERSION("0.2.0");
+
+/* These structs must match those in sched/types.rs. */
 struct ferrotrace_waker {
 	char comm[TASK_COMM_LEN];
 	pid_t pid;
