@@ -102,7 +102,7 @@ pub struct Leaving<'a> {
     pub task: Task<'a>,
     /// The state in which the task leaves the CPU, a value of [`STATE_NAMES`].
     pub state: u32,
-    /// Whether the task is followed ([`follow`]).
+    /// Whether the task is followed ([`super::follow`]).
     pub followed: bool,
 }
 
@@ -111,7 +111,7 @@ pub struct Leaving<'a> {
 pub struct Arriving<'a> {
     /// The task.
     pub task: Task<'a>,
-    /// Whether the task is followed ([`follow`]).
+    /// Whether the task is followed ([`super::follow`]).
     pub followed: bool,
 }
 
@@ -121,8 +121,8 @@ pub struct Arriving<'a> {
 /// except [`SchedHooks::reclaim`]. Times are those of [`now_ns`].
 pub trait SchedHooks: Send + Sync + Sized + 'static {
     /// Called when the CPU switches from `prev` to `next`, if at least one of them is followed
-    /// ([`follow`]). The probe of a [`super::task::Registration`] makes this call, so there must be
-    /// one. The run queue's lock is held and interrupts are off; must not allocate.
+    /// ([`super::follow`]). The probe of a [`super::task::Registration`] makes this call, so there
+    /// must be one. The run queue's lock is held and interrupts are off; must not allocate.
     fn switch(&self, prev: Leaving<'_>, next: Arriving<'_>, now_ns: u64);
 
     /// Called when the current task, or an interrupt on top of it, starts to wake `task`. `context`

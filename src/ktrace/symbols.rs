@@ -2,13 +2,13 @@
 
 //! Symbols that the kernel does not export, and the check that the running kernel is compatible.
 //!
-//! A module calls [`find`] first. It looks up every symbol in the two tables below and compares
+//! A module calls `find()` first. It looks up every symbol in the two tables below and compares
 //! the types in the running kernel's BTF with those that the module was compiled against. If a
 //! symbol is missing or a type differs, it fails before the module has changed anything.
 //!
 //! # How the functions are called
 //!
-//! Each `ktrace_call_NAME()` is a branch whose target [`find`] sets; `symbols.c` explains why it
+//! Each `ktrace_call_NAME()` is a branch whose target `find()` sets; `symbols.c` explains why it
 //! is not a call through a pointer. These functions must not be called before that. Therefore
 //! nothing in `ktrace` can be constructed without a [`Resolved`].
 
@@ -137,19 +137,19 @@ extern "C" {
 
 static MODULE: AtomicPtr<bindings::module> = AtomicPtr::null();
 
-/// Returns the module that called [`find`].
+/// Returns the module that called `find()`.
 pub(super) fn this_module() -> *mut bindings::module {
     MODULE.load(Relaxed)
 }
 
 impl Data {
-    /// Returns the address that [`find`] found for this symbol; never 0 once it has succeeded.
+    /// Returns the address that `find()` found for this symbol; never 0 once it has succeeded.
     #[inline]
     pub(super) fn address(self) -> usize {
         ADDRESSES.get(self as usize).map_or(0, Once::read_once)
     }
 
-    /// Returns the address that [`find`] found for this symbol, as a pointer.
+    /// Returns the address that `find()` found for this symbol, as a pointer.
     #[inline]
     pub(super) fn as_ptr<T>(self) -> *mut T {
         self.address() as *mut T
@@ -160,7 +160,7 @@ impl Data {
 ///
 /// # Invariants
 ///
-/// A value exists only after [`find`] has succeeded: each `ktrace_call_*()` calls the function
+/// A value exists only after `find()` has succeeded: each `ktrace_call_*()` calls the function
 /// with that name, whose prototype is the one in the target's BTF, and each address in `ADDRESSES`
 /// is that of its symbol.
 #[derive(Clone, Copy)]
@@ -169,7 +169,7 @@ pub struct Resolved(());
 impl Resolved {
     /// # Safety
     ///
-    /// [`find`] must have succeeded, and the kernel must have the tracepoints and clocks that
+    /// `find()` must have succeeded, and the kernel must have the tracepoints and clocks that
     /// [`super::resolve`] looks for.
     pub(super) unsafe fn new() -> Self {
         // INVARIANT: All symbols and types were checked, as the caller guarantees.

@@ -57,10 +57,9 @@ pub(super) struct Local {
     pub(super) busy: usize,
     /// Counter value of the last item.
     pub(super) time: u64,
-    /// Largest delta, in ticks, of a function on the fast path: [`SPAN`](super::pack::SPAN) if the
-    /// trace clock advances at the rate of the counter, else
-    /// [`SHORT_SPAN`](super::pack::SHORT_SPAN). If the counter was set back, the delta is larger
-    /// than either.
+    /// Largest delta, in ticks, of a function on the fast path: `SPAN` of `pack.rs` if
+    /// the trace clock advances at the rate of the counter, else `SHORT_SPAN`. If the counter was
+    /// set back, the delta is larger than either.
     pub(super) span: u64,
     /// Raw context of the last item (`ktrace_raw_context()`).
     pub(super) preempt: u64,
