@@ -507,7 +507,7 @@ pub mod ways {
 
         /// # Safety
         ///
-        /// The same as for [`Show::value`].
+        /// `slot` must be this field in the record that `printer` is at. It need not be aligned.
         #[doc(hidden)]
         pub unsafe fn value<F: Show>(printer: &Printer, slot: *const Slot<F>) -> F::Value {
             // SAFETY: The caller guarantees what `Show::value()` requires; a `Slot<F>` has the
@@ -535,7 +535,7 @@ pub mod ways {
 
         /// # Safety
         ///
-        /// The same as for [`Show::value`].
+        /// `slot` must be this field in the record that `printer` is at. It need not be aligned.
         #[doc(hidden)]
         pub unsafe fn value<F: AsInteger>(
             printer: &Printer,
@@ -573,7 +573,7 @@ pub mod ways {
 
         /// # Safety
         ///
-        /// The same as for [`Show::value`].
+        /// `slot` must be this field in the record that `printer` is at. It need not be aligned.
         #[doc(hidden)]
         pub unsafe fn value<F: AsInteger>(
             printer: &Printer,
@@ -618,7 +618,8 @@ pub mod ways {
 
                 /// # Safety
                 ///
-                /// The same as for [`Show::value`].
+                /// `slot` must be this field in the record that `printer` is at. It need not be
+                /// aligned.
                 #[doc(hidden)]
                 pub unsafe fn value<F: Items>(
                     printer: &Printer,
@@ -659,7 +660,7 @@ pub mod ways {
 
         /// # Safety
         ///
-        /// The same as for [`Show::value`].
+        /// `slot` must be this field in the record that `printer` is at. It need not be aligned.
         #[doc(hidden)]
         pub unsafe fn value<F: Dynamic>(printer: &Printer, slot: *const Slot<F>) -> c_int {
             // SAFETY: The caller guarantees that `slot` is a `__data_loc` field of the record.
