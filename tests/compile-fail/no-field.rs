@@ -19,7 +19,7 @@ mod events {
         pub event thing(number: u32);
 
         record {
-            number: f64 = 1.0, //~ the trait bound `f64: field::Field` is not satisfied
+            number: f64 = 1.0, //~ Field` is not satisfied
             text: Str = b"two",
         }
 
