@@ -37,9 +37,9 @@ def replaced(module: bytes, pattern: bytes, new: bytes) -> bytes:
 
 # Where the source has the names that the module looks up: functions and data, then tracepoints.
 WANTED = {
-    "src/ktrace/symbols.rs": r'c"(\w+)", "',
-    "src/ktrace/task.c": r'^\t\{ "(\w+)", ktrace_probe_',
-    "src/ktrace/sched.c": r'^\t\{ "(\w+)", ktrace_on_',
+    "src/ktrace/private/symbols.rs": r'c"(\w+)", "',
+    "src/ktrace/task/task.c": r'^\t\{ "(\w+)", ktrace_probe_',
+    "src/ktrace/task/sched.c": r'^\t\{ "(\w+)", ktrace_on_',
 }
 
 

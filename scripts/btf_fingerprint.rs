@@ -4,10 +4,10 @@
 //! offsets of struct members, as a C header; or which optional items this kernel has, as arguments
 //! of rustc.
 //!
-//! Usage: `btf_fingerprint LIST BTF [members|cfgs]`. LIST is `src/ktrace/abi.list`, BTF the raw
-//! contents of the `.BTF` section of the kernel for which the module is built.
+//! Usage: `btf_fingerprint LIST BTF [members|cfgs]`. LIST is `src/ktrace/private/abi.list`, BTF the
+//! raw contents of the `.BTF` section of the kernel for which the module is built.
 
-#[path = "../src/ktrace/btf.rs"]
+#[path = "../src/ktrace/private/btf.rs"]
 mod btf;
 
 use btf::Btf;

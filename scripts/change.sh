@@ -55,19 +55,19 @@ touched() {
 		tests/kunit/*) echo 0 basic/kunit ;;
 		tests/slowname/*) echo '1 filter/*' ;;
 		tests/failcall/*) echo 0 faults/registers ;;
-		src/*compact*) echo '1 compact/*' ;;
-		src/fgraph* | src/*/fgraph* | src/show* | src/limits* | src/profile/*)
+		src/ktrace/compact/* | src/ktrace/output/*) echo '1 compact/*' ;;
+		src/fgraph* | src/*/fgraph/* | src/show* | src/thresholds* | src/profile/*)
 			echo '1 graph/*' ;;
-		src/filter/* | src/watch/* | src/ktrace/task* | src/ktrace/gate* | src/ktrace/pid_map*)
+		src/filter/* | src/task_filter/* | src/ktrace/task/task* | \
+			src/ktrace/task/trace_mask* | src/ktrace/task/pid_map*)
 			echo '1 filter/*' ;;
-		src/control* | src/ktrace/tracefs* | src/ktrace/error_log*) echo '1 control/*' ;;
-		src/sched/* | src/events* | src/ktrace/event* | src/ktrace/sched*)
+		src/control* | src/ktrace/array/tracefs* | src/ktrace/array/error_log*)
+			echo '1 control/*' ;;
+		src/task_times/* | src/event* | src/ktrace/event/* | src/ktrace/task/sched*)
 			echo '1 events/*' ;;
-		src/recorder* | src/ktrace/records* | src/ktrace/ftrace_ops*) echo '1 record/*' ;;
-		src/ktrace/*option* | src/ktrace/iter* | src/ktrace/seq* | src/ktrace/tracer*)
-			echo '1 files/*' ;;
-		src/lib.rs | src/arrays* | src/ktrace/*instances* | src/ktrace/symbols* | \
-			src/ktrace/abi* | src/ktrace/btf*)
+		src/function_trace* | src/ktrace/record/* | src/ktrace/hook/*) echo '1 record/*' ;;
+		src/ktrace/array/options/*) echo '1 files/*' ;;
+		src/lib.rs | src/arrays* | src/ktrace/array/* | src/ktrace/private/*)
 			echo '1 basic/*' ;;
 		esac
 	done

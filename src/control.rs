@@ -38,9 +38,10 @@ use crate::{
             ListName,
             ListRef, //
         },
-        verdict::Forget,
+        verdict::Forget, //
     },
-    ktrace::{
+    function_trace::Count,
+    ktrace::array::{
         error_log::{
             self,
             ErrorLog, //
@@ -59,13 +60,12 @@ use crate::{
             MODE_WRITE, //
         },
     },
-    limits::{
+    thresholds::{
         parse_depth,
         parse_thresholds,
         Part,
         Thresholds, //
     },
-    recorder::Count, //
 };
 
 /// The setting or information that a file represents.

@@ -6,12 +6,12 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 
-#include "ktrace/probestub.h"
+#include "ktrace/event/probestub.h"
 
 /* The `module!` macro of Rust has no field for it. */
 MODULE_VERSION("0.2.0");
 
-/* These structs must match those in sched/types.rs. */
+/* These structs must match those in task_times/types.rs. */
 struct ferrotrace_waker {
 	char comm[TASK_COMM_LEN];
 	pid_t pid;

@@ -12,7 +12,8 @@
 
 use crate::{
     ktrace::{
-        compact::pack::Head,
+        array::trace_array::TraceArray,
+        compact::percpu_pack::Head,
         event::{
             field::{
                 Address,
@@ -23,31 +24,30 @@ use crate::{
             trace_event,
             trace_symbols, //
         },
-        gate,
-        sched::{
-            caller_of,
-            STATE_NAMES, //
-        },
         task::{
             self,
+            sched::{
+                caller_of,
+                STATE_NAMES, //
+            },
+            trace_mask,
             Comm,
             Task, //
         },
-        trace_array::TraceArray,
         value_names::Names, //
     },
-    sched::types::{
+    task_filter::Watch,
+    task_times::types::{
         Block,
         CallTimes,
         Totals,
         Waker, //
     },
-    watch::Watch, //
 };
 
 /// Returns whether the filter of a trace array selects a task. To be called by probes only.
 fn wanted(tr: &TraceArray, task: Task<'_>) -> bool {
-    gate::wants(tr, task::mask_of::<Watch>(task))
+    trace_mask::wants(tr, task::mask_of::<Watch>(task))
 }
 
 /// Names of the contexts that can wake a task: the values of [`Waker::context`].
@@ -232,7 +232,7 @@ trace_event! {
 
     counted as user;
     about task;
-    only if |tr| wanted(tr, task) || gate::wants(tr, old_mask);
+    only if |tr| wanted(tr, task) || trace_mask::wants(tr, old_mask);
 
     record {
         pid: Pid = Pid(task.pid()),

@@ -37,19 +37,19 @@ use kernel::sync::{
 
 use crate::{
     events,
+    function_trace::{
+        option,
+        Count,
+        Recorder, //
+    },
     ktrace::{
-        clock,
         compact::{
-            pack::Outcome,
-            packer::Packer,
-            word::{
+            encoding::{
                 self as compact,
                 Item, //
-            }, //
-        },
-        context::{
-            Context,
-            MAX_ARGS, //
+            },
+            percpu_pack::Outcome,
+            writer::Packer, //
         },
         fgraph::{
             self,
@@ -66,42 +66,42 @@ use crate::{
             Usual,
             When, //
         },
-        gate,
-        records::{
+        record::{
             self,
+            context::{
+                Context,
+                MAX_ARGS, //
+            },
             GraphEntry,
             GraphReturn,
             NotWritten,
             MAX_GRAPH_WORDS, //
         },
-        sched,
         task::{
             self,
+            sched,
+            trace_mask,
             Task, //
         },
-    },
-    limits::{
-        Limits,
-        Split, //
+        time::clock, //
     },
     profile::{
         self,
         Active,
         Profile, //
     },
-    recorder::{
-        option,
-        Count,
-        Recorder, //
-    },
-    sched::{
-        accounts::Accounts,
+    task_filter::Watch,
+    task_times::{
+        accounting::Accounts,
         types::{
             Blocked,
             CallTimes, //
         },
     },
-    watch::Watch, //
+    thresholds::{
+        Limits,
+        Split, //
+    },
 };
 
 /// Frame flag: the entry is written, or is being written by some context.
@@ -256,7 +256,7 @@ impl Graph {
                 return written;
             }
         }
-        let written = records::graph_entry(open.tr(), context, entry, words, late_ns);
+        let written = record::graph_entry(open.tr(), context, entry, words, late_ns);
         self.count(open, Count::Entries, written)
     }
 
@@ -351,7 +351,7 @@ impl Graph {
             func: call.func,
             depth: call.depth(),
         };
-        let written = records::graph_entry(call.tr(), call.context(), entry, &[], None);
+        let written = record::graph_entry(call.tr(), call.context(), entry, &[], None);
         self.count(call, Count::Entries, written)
     }
 
@@ -490,14 +490,14 @@ impl Graph {
                 depth: ret.depth(),
             },
             overrun: ret.overrun,
-            value: match records::HAS_VALUE || flags & option::RETVAL != 0 {
+            value: match record::HAS_VALUE || flags & option::RETVAL != 0 {
                 true => Some(ret.value()),
                 false => None,
             },
             calltime_ns: rettime_ns.saturating_sub(total_ns),
             rettime_ns,
         };
-        let written = records::graph_return(ret.tr(), context, &record);
+        let written = record::graph_return(ret.tr(), context, &record);
         self.count(ret, Count::Returns, written);
     }
 
@@ -790,7 +790,7 @@ fn for_each_profile(task: Task<'_>, add: impl Fn(&Profile)) {
     }
     let mask = task::mask_of::<Watch>(task);
     fgraph::for_each_hook::<Graph>(|tr, graph| {
-        if let Some(profile) = graph.profile().filter(|_| gate::wants(tr, mask)) {
+        if let Some(profile) = graph.profile().filter(|_| trace_mask::wants(tr, mask)) {
             add(profile);
         }
     });

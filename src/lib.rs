@@ -8,20 +8,20 @@
 pub mod ktrace;
 
 mod arrays;
+mod atomic_comm;
 mod control;
 mod event_users;
 mod events;
 mod fgraph;
 mod filter;
-mod limits;
-mod name;
+mod function_trace;
 mod profile;
-mod recorder;
-mod sched;
+mod relaxed_u64;
 mod show;
+mod task_filter;
+mod task_times;
+mod thresholds;
 mod tracer;
-mod watch;
-mod word;
 
 use kernel::{
     prelude::*,
@@ -38,20 +38,22 @@ use filter::{
     verdict::Filter, //
 };
 
+use ktrace::array::error_log::ErrorLog;
+use ktrace::array::instances::Watch as InstanceWatch;
 use ktrace::compact::selftest;
 use ktrace::compact::suspend::Watch as SuspendWatch;
-use ktrace::error_log::ErrorLog;
 use ktrace::event::users::Counting;
-use ktrace::instances::Watch as InstanceWatch;
-use ktrace::modules::Watch as ModuleWatch;
+use ktrace::private::modules::Watch as ModuleWatch;
 use ktrace::{
+    array::{
+        module_state,
+        trace_array::TypesLock,
+        tracefs::FileOps, //
+    },
     fgraph::drop_graph_functions,
-    live,
-    resolve,
-    symbols::Resolved,
-    trace_array::TypesLock,
-    tracefs::FileOps,
-    tracer::Registration, //
+    output::tracer::Registration,
+    private::symbols::Resolved,
+    resolve, //
 };
 
 module! {
@@ -117,7 +119,7 @@ impl kernel::Module for Ferrotrace {
             state.see_events(&lock);
         }
         // Nothing can fail from here on. Until now, every access from user space was refused.
-        live::set(&lock);
+        module_state::set(&lock);
         Ok(Self {
             _instances: instances,
             _modules: modules,

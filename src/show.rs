@@ -22,30 +22,34 @@ use crate::{
         self,
         CONTEXTS, //
     },
+    function_trace::option,
     ktrace::{
-        context::MAX_ARGS,
         escape::Escaped,
-        iter::{
-            is_irq_entry,
-            Entry,
-            Header,
-            Kind,
-            Line, //
+        output::{
+            iter::{
+                is_irq_entry,
+                Entry,
+                Header,
+                Kind,
+                Line, //
+            },
+            printed::Printed,
+            seq::{
+                self,
+                Seq, //
+            },
         },
-        printed::Printed,
-        records::{
+        record::{
+            context::MAX_ARGS,
             GraphEntry,
             GraphReturn, //
         },
-        sched::STATE_NAMES,
-        seq::{
-            self,
-            Seq, //
+        task::{
+            sched::STATE_NAMES,
+            Comm, //
         },
-        task::Comm,
         value_names::Names, //
     },
-    recorder::option, //
 };
 
 /// The maximum depth for which entries and exits are matched, as in the kernel

@@ -9,18 +9,20 @@ use kernel::prelude::*;
 use crate::{
     arrays::STATE,
     events,
+    function_trace::option,
     ktrace::{
-        iter::Line,
-        printed::Printed,
-        trace_array::TraceArray,
-        tracer::{
-            bind_tracer,
-            Columns,
-            Head,
-            Tracer, //
+        array::trace_array::TraceArray,
+        output::{
+            iter::Line,
+            printed::Printed,
+            tracer::{
+                bind_tracer,
+                Columns,
+                Head,
+                Tracer, //
+            },
         },
     },
-    recorder::option,
     show::{
         self,
         Reading, //

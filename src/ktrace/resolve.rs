@@ -7,13 +7,18 @@ use core::ffi::CStr;
 use kernel::prelude::*;
 
 use super::{
-    clock,
-    cstr::Chars,
-    names, sched,
-    symbols::{
-        self,
-        Resolved, //
+    private::{
+        cstr_ext::Chars,
+        symbols::{
+            self,
+            Resolved, //
+        },
     },
+    task::{
+        saved_cmdlines,
+        sched, //
+    },
+    time::clock, //
 };
 
 extern "C" {
@@ -44,7 +49,7 @@ fn find_tracepoints() -> Result {
     // SAFETY: The pointer is null or points to one of the constant strings in `task.c`.
     let of_tasks = (!name.is_null()).then(|| unsafe { CStr::from_chars(name) });
     let Some(name) = of_tasks
-        .or_else(names::find_probe)
+        .or_else(saved_cmdlines::find_probe)
         .or_else(sched::find_probes)
     else {
         return Ok(());

@@ -10,5 +10,5 @@
 #define static_assert(expr) _Static_assert(expr, #expr)
 #define offsetof __builtin_offsetof
 
-#include "compact.h"
-#include "fgraph.h"
+#include "compact/compact.h"
+#include "fgraph/fgraph.h"

@@ -8,7 +8,7 @@
 
 use kernel::prelude::*;
 
-use crate::ktrace::modules;
+use crate::ktrace::private::modules;
 
 /// The key of all functions whose names could not be stored.
 const NAMELESS: u64 = 1;

@@ -5,8 +5,8 @@
 
 mod by_key;
 pub(crate) mod gone;
+pub(crate) mod histogram;
 pub(crate) mod show;
-pub(crate) mod spread;
 pub(crate) mod table;
 
 use kernel::{
@@ -19,21 +19,23 @@ use kernel::{
 
 use self::{
     gone::Gone,
-    spread::Spread,
+    histogram::Spread,
     table::Table, //
 };
 
 use crate::{
+    atomic_comm::Name,
     ktrace::{
-        alternate::Alternate,
-        clock,
-        modules::LeavingText,
-        once::Once,
-        task::Task, //
+        private::modules::LeavingText,
+        sync::{
+            double_buffer::Alternate,
+            read_once::Once, //
+        },
+        task::Task,
+        time::clock, //
     },
-    limits::Split,
-    name::Name,
-    word::Word, //
+    relaxed_u64::Word,
+    thresholds::Split, //
 };
 
 /// The number of functions that a CPU has entries for.

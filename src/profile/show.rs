@@ -16,15 +16,15 @@ use kernel::{
 use super::{
     by_key::ByKey,
     gone::Gone,
-    spread::Merged,
+    histogram::Merged,
     Profile,
     PID_SHIFT, //
 };
 
 use crate::ktrace::{
-    modules,
-    task::Comm,
-    tracefs, //
+    array::tracefs,
+    private::modules,
+    task::Comm, //
 };
 
 /// The merged values of a function.

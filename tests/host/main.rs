@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Host tests of code that needs no kernel: filters and limits (`src/filter/`, `src/limits.rs`,
-//! `src/profile/spread.rs`, `src/sched/stamp.rs`, `src/watch/born.rs`), words of compact records
-//! (`src/ktrace/compact/word.rs`) and the plugin that reads them (`tools/traceevent/`), past times
-//! (`src/ktrace/ago.rs`), the tags of hooks (`src/ktrace/fgraph/tag.rs`), task names in text
-//! (`src/ktrace/escape.rs`), and the formats and record layout of trace events
-//! (`src/ktrace/event/`). `run` builds and runs them.
+//! Host tests of code that needs no kernel: filters and limits (`src/filter/`, `src/thresholds.rs`,
+//! `src/profile/histogram.rs`, `src/task_times/transition.rs`, `src/task_filter/inherited.rs`),
+//! words of compact records (`src/ktrace/compact/encoding.rs`) and the plugin that reads them
+//! (`tools/traceevent/`), past times (`src/ktrace/record/compressed_delta.rs`), the tags of hooks
+//! (`src/ktrace/fgraph/tag.rs`), task names in text (`src/ktrace/escape.rs`), and the formats and
+//! record layout of trace events (`src/ktrace/event/`). `run` builds and runs them.
 
 // The tests do not use all of these modules.
 #[allow(dead_code)]
@@ -13,22 +13,22 @@
 mod filter;
 
 #[allow(dead_code)]
-#[path = "../../src/limits.rs"]
-mod limits;
+#[path = "../../src/thresholds.rs"]
+mod thresholds;
 
 #[allow(dead_code)]
-#[path = "../../src/profile/spread.rs"]
+#[path = "../../src/profile/histogram.rs"]
 mod spreads;
 
 #[allow(dead_code)]
-#[path = "../../src/sched/stamp.rs"]
+#[path = "../../src/task_times/transition.rs"]
 mod stamps;
 
 #[allow(dead_code)]
-#[path = "../../src/watch/born.rs"]
+#[path = "../../src/task_filter/inherited.rs"]
 mod borns;
 
-#[path = "../../src/ktrace/ago.rs"]
+#[path = "../../src/ktrace/record/compressed_delta.rs"]
 mod agos;
 
 #[path = "../../src/ktrace/fgraph/tag.rs"]
@@ -38,7 +38,7 @@ mod tags;
 mod escapes;
 
 #[allow(dead_code)]
-#[path = "../../src/ktrace/compact/word.rs"]
+#[path = "../../src/ktrace/compact/encoding.rs"]
 mod words;
 
 #[path = "../../src/ktrace/value_names.rs"]
@@ -47,42 +47,44 @@ pub(crate) mod names_of_values;
 mod ktrace {
     pub(crate) use super::names_of_values as value_names;
 
-    pub mod once {
-        //! A substitute for `src/ktrace/once.rs`.
+    pub mod sync {
+        pub mod read_once {
+            //! A substitute for `src/ktrace/sync/read_once.rs`.
 
-        use kernel::sync::atomic::{
-            Atomic,
-            Relaxed, //
-        };
+            use kernel::sync::atomic::{
+                Atomic,
+                Relaxed, //
+            };
 
-        /// Accesses a value like `READ_ONCE()` and `WRITE_ONCE()`.
-        pub trait Once<T> {
-            /// Returns the value.
-            fn read_once(&self) -> T;
+            /// Accesses a value like `READ_ONCE()` and `WRITE_ONCE()`.
+            pub trait Once<T> {
+                /// Returns the value.
+                fn read_once(&self) -> T;
 
-            /// Stores a value.
-            fn write_once(&self, value: T);
-        }
-
-        impl<T: Copy + PartialEq + core::ops::AddAssign> Once<T> for Atomic<T> {
-            fn read_once(&self) -> T {
-                self.load(Relaxed)
+                /// Stores a value.
+                fn write_once(&self, value: T);
             }
 
-            fn write_once(&self, value: T) {
-                self.store(value, Relaxed);
+            impl<T: Copy + PartialEq + core::ops::AddAssign> Once<T> for Atomic<T> {
+                fn read_once(&self) -> T {
+                    self.load(Relaxed)
+                }
+
+                fn write_once(&self, value: T) {
+                    self.store(value, Relaxed);
+                }
             }
-        }
 
-        /// Adds to a value that has no other writer.
-        pub trait AddHere<T> {
-            /// Adds `value`.
-            fn add_here(&self, value: T);
-        }
+            /// Adds to a value that has no other writer.
+            pub trait AddHere<T> {
+                /// Adds `value`.
+                fn add_here(&self, value: T);
+            }
 
-        impl<T: Copy + PartialEq + core::ops::AddAssign> AddHere<T> for Atomic<T> {
-            fn add_here(&self, value: T) {
-                self.add(value, Relaxed);
+            impl<T: Copy + PartialEq + core::ops::AddAssign> AddHere<T> for Atomic<T> {
+                fn add_here(&self, value: T) {
+                    self.add(value, Relaxed);
+                }
             }
         }
     }
@@ -92,8 +94,8 @@ mod ago;
 #[allow(dead_code)]
 mod born;
 #[expect(dead_code, reason = "accounts need more of it")]
-#[path = "../../src/word.rs"]
-mod word;
+#[path = "../../src/relaxed_u64.rs"]
+mod relaxed_u64;
 
 mod escape;
 #[allow(dead_code)]

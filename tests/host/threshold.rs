@@ -4,7 +4,8 @@
 
 use crate::{
     filter::error::Fault,
-    limits::{
+    random::Random, //
+    thresholds::{
         parse_depth,
         parse_thresholds,
         Limits,
@@ -12,7 +13,6 @@ use crate::{
         Split,
         Thresholds, //
     },
-    random::Random, //
 };
 
 fn parsed(text: &str) -> Result<Thresholds, Fault> {

@@ -15,11 +15,11 @@ use kernel::prelude::*;
 mod filter;
 
 #[allow(dead_code)]
-#[path = "../../src/profile/spread.rs"]
+#[path = "../../src/profile/histogram.rs"]
 mod spreads;
 
 #[allow(dead_code)]
-#[path = "../../src/ktrace/compact/word.rs"]
+#[path = "../../src/ktrace/compact/encoding.rs"]
 pub mod words;
 
 #[allow(dead_code)]

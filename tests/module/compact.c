@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* ktrace is built into each module that uses it. */
-#include "../../src/ktrace/compact.c"
+#include "../../src/ktrace/compact/compact.c"
 
 #include "contexts.h"
 

@@ -11,8 +11,9 @@
 #include <linux/stddef.h>
 #include <linux/string.h>
 
-#include "../../src/ktrace/fgraph.h"
-#include "../../src/ktrace/shim.h"
+#include "../../src/ktrace/fgraph/fgraph.h"
+#include "../../src/ktrace/helpers.h"
+#include "../../src/ktrace/private/probes.h"
 #include "contexts.h"
 
 /* As in kernel/trace/fgraph.c: the size of shadow stacks, and the word after the data of a call. */

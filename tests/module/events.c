@@ -2,7 +2,7 @@
 /* Stubs that probes in dynamic_events attach to, one for each event of events.rs. */
 #include <linux/sched.h>
 
-#include "../../src/ktrace/probestub.h"
+#include "../../src/ktrace/event/probestub.h"
 
 KTRACE_PROBESTUB(foo_bar, const void *sample)
 KTRACE_PROBESTUB(integers, s64 number, bool flag)

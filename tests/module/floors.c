@@ -28,7 +28,8 @@
 #include <asm/sysreg.h>
 #endif
 
-#include "../../src/ktrace/shim.h"
+#include "../../src/ktrace/helpers.h"
+#include "../../src/ktrace/private/probes.h"
 #include "floors.h"
 
 static DEFINE_MUTEX(lock);

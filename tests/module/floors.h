@@ -6,7 +6,7 @@
 
 struct fgraph_ops;
 
-/* Called by the address from kallsyms (src/ktrace/symbols.c). */
+/* Called by the address from kallsyms (src/ktrace/private/symbols.c). */
 int ktrace_call_register_ftrace_graph(struct fgraph_ops *ops);
 void ktrace_call_unregister_ftrace_graph(struct fgraph_ops *ops);
 void *ktrace_call_fgraph_reserve_data(int idx, int size_bytes);

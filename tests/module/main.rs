@@ -31,18 +31,21 @@ mod unused;
 use events::Foo;
 
 use ktrace::{
-    live, resolve,
-    symbols::Resolved,
-    task,
-    trace_array::TypesLock,
-    tracefs::{
-        ControlFile,
-        Dir,
-        FileOps,
-        FileSpec,
-        OpenMode,
-        MODE_WRITE, //
+    array::{
+        module_state,
+        trace_array::TypesLock,
+        tracefs::{
+            ControlFile,
+            Dir,
+            FileOps,
+            FileSpec,
+            OpenMode,
+            MODE_WRITE, //
+        },
     },
+    private::symbols::Resolved,
+    resolve,
+    task, //
 };
 
 module! {
@@ -231,7 +234,7 @@ impl kernel::Module for KtraceTest {
             handle: 0,
         };
         let dir = Dir::new(top, c"ktrace_test", core::iter::once(fire), &files)?;
-        live::set(&lock);
+        module_state::set(&lock);
         drop(lock);
         Ok(Self {
             resolved,

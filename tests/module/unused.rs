@@ -4,7 +4,13 @@
 //! them.
 
 use crate::ktrace::{
-    context::Context,
+    array::{
+        instances::{
+            bind_instances_changed,
+            InstancesChanged, //
+        },
+        trace_array::TraceArray, //
+    },
     event::users::{
         bind_event_users,
         EventUsers, //
@@ -16,39 +22,37 @@ use crate::ktrace::{
         Open,
         Return, //
     },
-    ftrace_ops::{
+    hook::ftrace_ops::{
         bind_function_hook,
         Call,
         FunctionHook, //
     },
-    instances::{
-        bind_instances_changed,
-        InstancesChanged, //
+    output::{
+        iter::Line,
+        printed::Printed,
+        tracer::{
+            bind_tracer,
+            Head,
+            Tracer, //
+        },
     },
-    iter::Line,
-    modules::{
+    private::modules::{
         bind_text_leaves,
         LeavingText,
         TextLeaves, //
     },
-    printed::Printed,
-    sched::{
-        bind_sched_hooks,
-        Arriving,
-        Leaving,
-        SchedHooks, //
-    },
+    record::context::Context,
     task::{
         bind_task_hooks,
+        sched::{
+            bind_sched_hooks,
+            Arriving,
+            Leaving,
+            SchedHooks, //
+        },
         Comm,
         Task,
         TaskHooks, //
-    },
-    trace_array::TraceArray,
-    tracer::{
-        bind_tracer,
-        Head,
-        Tracer, //
     },
 };
 use core::ffi::CStr;

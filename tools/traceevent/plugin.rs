@@ -4,7 +4,8 @@
 //! It prints packed records (`docs/reference/compact.md`) as if each of their items had its own
 //! record.
 //!
-//! The words of a packed record are decoded by the module's own code, `src/ktrace/compact/word.rs`.
+//! The words of a packed record are decoded by the module's own code,
+//! `src/ktrace/compact/encoding.rs`.
 
 #![no_std]
 // Shifts and masks are combined without parentheses, as in the module.
@@ -18,7 +19,7 @@ mod pack;
 mod tep;
 mod text;
 #[allow(dead_code)]
-#[path = "../../src/ktrace/compact/word.rs"]
+#[path = "../../src/ktrace/compact/encoding.rs"]
 mod word;
 
 use core::{

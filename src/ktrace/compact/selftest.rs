@@ -13,13 +13,15 @@ use kernel::{
 };
 
 use crate::ktrace::{
-    abi,
-    atomic::AtomicBool,
-    cstr::Chars,
-    symbols::{
-        Data,
-        Resolved, //
+    private::{
+        abi,
+        cstr_ext::Chars,
+        symbols::{
+            Data,
+            Resolved, //
+        },
     },
+    sync::atomic::AtomicBool, //
 };
 
 // In some configurations, some structs behind these pointers have no members.

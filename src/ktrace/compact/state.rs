@@ -2,20 +2,22 @@
 
 //! The state of a CPU's current pack, which the fast path in `compact.h` shares.
 
-use super::word::{
+use super::encoding::{
     Text,
     SITE_SHIFT, //
 };
 use crate::ktrace::{
-    abi,
-    shared::same_as_c,
-    symbols::Data,
-    trace_array::TraceArray, //
+    array::trace_array::TraceArray,
+    private::{
+        abi,
+        symbols::Data, //
+    },
+    shared::same_as_c, //
 };
 
 /// Returns the address parameters of this kernel.
 #[inline(always)]
-pub(super) fn text() -> Text {
+pub(in crate::ktrace) fn text() -> Text {
     Text {
         base: Data::Text.address() & !0xffff,
         site_shift: SITE_SHIFT,
@@ -31,7 +33,7 @@ pub(super) const KNOWN: usize = 64;
 pub(super) struct Known {
     /// The function, or the address in an address word.
     pub(super) address: usize,
-    /// The return address of the function, or [`super::draft::NO_SITE`], XORed with the
+    /// The return address of the function, or [`super::encode::NO_SITE`], XORed with the
     /// [`Local::salt`] of the pack to which the entry belongs.
     pub(super) salted: usize,
     /// The index of the word, as a word whose first half has a delta of 0, and as a second half.
@@ -57,7 +59,7 @@ pub(super) struct Local {
     pub(super) busy: usize,
     /// Counter value of the last item.
     pub(super) time: u64,
-    /// Largest delta, in ticks, of a function on the fast path: `SPAN` of `pack.rs` if
+    /// Largest delta, in ticks, of a function on the fast path: `SPAN` of `percpu_pack.rs` if
     /// the trace clock advances at the rate of the counter, else `SHORT_SPAN`. If the counter was
     /// set back, the delta is larger than either.
     pub(super) span: u64,
@@ -81,7 +83,7 @@ pub(super) struct Local {
     /// array, though a snapshot may move it to the other of the two buffers. Valid if `page` is not
     /// null.
     pub(super) part: *mut abi::ring_buffer_per_cpu,
-    /// [`super::word::Text::base`].
+    /// [`super::encoding::Text::base`].
     pub(super) text: usize,
     /// Number of calls that the fast path has added in total. `calls_seen` is the number of those
     /// that `items` includes.
@@ -110,7 +112,7 @@ pub(super) struct Local {
     pub(super) pid: i32,
     /// Number of items of the fast path that had to be written again and found no room, in total.
     pub(super) lost: u32,
-    /// Length of a tick of the pack's times: [`super::counter::Clock::mult`].
+    /// Length of a tick of the pack's times: [`super::clock::Clock::mult`].
     pub(super) mult: u32,
     /// Nonzero if the trace clock is known to advance at the rate of the counter.
     pub(super) is_even: u32,

@@ -10,7 +10,7 @@ use kernel::{
     prelude::*, //
 };
 
-use crate::ktrace::symbols::Resolved;
+use crate::ktrace::private::symbols::Resolved;
 
 extern "C" {
     fn ktrace_is_suspended() -> bool;

@@ -20,7 +20,7 @@ use super::{
     show::Printer,
     tracepoint::Tracepoint, //
 };
-use crate::ktrace::abi;
+use crate::ktrace::private::abi;
 
 // Some structs behind these pointers have no members in some configurations.
 #[allow(improper_ctypes)]

@@ -6,12 +6,12 @@ use kernel::prelude::*;
 
 use super::sink::Sink;
 use crate::ktrace::{
-    context::Context,
-    records::{
+    array::trace_array::TraceArray,
+    record::{
+        context::Context,
         NotWritten,
         Reservation, //
     },
-    trace_array::TraceArray, //
 };
 
 /// A record of a trace event, which the event's code fills in place.

@@ -157,7 +157,7 @@ macro_rules! trace_event {
             /// The layout of a record in the buffer.
             #[repr(C)]
             pub struct Record {
-                header: $crate::ktrace::abi::trace_entry,
+                header: $crate::ktrace::private::abi::trace_entry,
                 $(pub(super) $field: __event::field::Slot<$type>,)+
             }
 
@@ -351,7 +351,7 @@ macro_rules! trace_event {
 
         /// Returns the content of a record if it is one of this event.
         #[allow(dead_code)]
-        pub fn read(record: &$crate::ktrace::iter::Record<'_>) -> Option<Read> {
+        pub fn read(record: &$crate::ktrace::output::iter::Record<'_>) -> Option<Read> {
             let size = ::core::mem::size_of::<$class::Record>();
             let record: *const $class::Record = record.of(EVENT.kind(), size)?.cast();
             // SAFETY: The record is one of this event and has its size. Its content was stored by
@@ -376,10 +376,10 @@ macro_rules! trace_event {
         #[allow(dead_code)]
         #[inline]
         pub fn write(
-            tr: &$crate::ktrace::trace_array::TraceArray,
-            context: $crate::ktrace::context::Context,
+            tr: &$crate::ktrace::array::trace_array::TraceArray,
+            context: $crate::ktrace::record::context::Context,
             $($arg: $argtype),+
-        ) -> ::core::result::Result<(), $crate::ktrace::records::NotWritten> {
+        ) -> ::core::result::Result<(), $crate::ktrace::record::NotWritten> {
             let mut sink = $crate::ktrace::event::direct::Direct::new(tr, EVENT.kind(), context);
             $class::write(&mut sink, $($arg),+);
             sink.done()

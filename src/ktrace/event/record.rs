@@ -3,13 +3,13 @@
 //! Storing of fields in a record.
 
 use super::{
-    super::records::put,
     field::{
         Field,
         Slot, //
     },
-    layout::Span,
+    layout::Span, //
 };
+use crate::ktrace::record::put;
 
 /// Writes one field to a record.
 ///

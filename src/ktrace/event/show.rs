@@ -31,10 +31,12 @@ use super::{
     },
 };
 use crate::ktrace::{
-    abi,
-    cstr::Chars,
+    private::{
+        abi,
+        cstr_ext::Chars,
+        trace_options, //
+    },
     task::Comm,
-    trace_options,
     value_names::Names, //
 };
 

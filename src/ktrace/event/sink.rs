@@ -11,9 +11,9 @@ use kernel::{
 };
 
 use crate::ktrace::{
-    abi,
-    task::Task,
-    trace_array::TraceArray, //
+    array::trace_array::TraceArray,
+    private::abi,
+    task::Task, //
 };
 
 /// A destination that takes one record.

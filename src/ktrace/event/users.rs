@@ -9,7 +9,7 @@ use kernel::{
     prelude::*, //
 };
 
-use crate::ktrace::symbols::Resolved;
+use crate::ktrace::private::symbols::Resolved;
 
 /// A callback that provides what counted events need while they have users.
 pub trait EventUsers {

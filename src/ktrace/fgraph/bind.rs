@@ -5,17 +5,17 @@
 use kernel::prelude::*;
 
 use super::{
+    active_calls::{
+        Call,
+        Return, //
+    },
     frame::FrameRef,
     hook::{
         Bound,
         Inner, //
     },
-    open::{
-        Call,
-        Return, //
-    },
 };
-use crate::ktrace::abi;
+use crate::ktrace::private::abi;
 
 /// Passes a call to the hook.
 ///
@@ -160,8 +160,8 @@ macro_rules! bind_graph_hook {
             };
 
             static HOOKS: fgraph::Hooks<$hook> =
-                [const { $crate::ktrace::atomic::AtomicPtr::null() };
-                    $crate::ktrace::gate::SLOTS as usize];
+                [const { $crate::ktrace::sync::atomic::AtomicPtr::null() };
+                    $crate::ktrace::task::trace_mask::SLOTS as usize];
 
             // SAFETY: The C side calls the functions below. `hooks()` always returns the same
             // static, which is not visible outside this block.

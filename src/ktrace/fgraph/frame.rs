@@ -18,15 +18,15 @@ use kernel::{
     },
 };
 
-use super::timer::{
+use super::clock::{
     Both,
     Moment,
     TIMER, //
 };
 use crate::ktrace::{
-    clock,
-    once::Once,
-    shared::same_as_c, //
+    shared::same_as_c,
+    sync::read_once::Once,
+    time::clock, //
 };
 
 /// Number of low bits of `tag_flags` that are flags; see [`FrameRef::set`].

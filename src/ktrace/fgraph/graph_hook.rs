@@ -3,15 +3,15 @@
 //! The trait that a user of the call graph implements.
 
 use super::{
-    frame::FrameRef,
-    open::{
+    active_calls::{
         Call,
         Open,
         Return, //
     },
-    usual::Usual, //
+    fast_path::Usual,
+    frame::FrameRef, //
 };
-use crate::ktrace::context::Context;
+use crate::ktrace::record::context::Context;
 
 /// The operations of a hook on calls and returns.
 pub trait GraphHook: Send + Sync + Sized + 'static {
@@ -56,7 +56,7 @@ pub trait GraphHook: Send + Sync + Sized + 'static {
     fn leaves(&self, task: &Open<'_>);
 
     /// Handles a record that is not an event, before it is written in the current task in that
-    /// context ([`crate::ktrace::markers`]). Context as for [`GraphHook::called`].
+    /// context ([`crate::ktrace::hook::markers`]). Context as for [`GraphHook::called`].
     fn interposed(&self, task: &Open<'_>, context: Context);
 
     /// Handles the end of the current task, which will not return from its open calls. With

@@ -24,27 +24,33 @@ use kernel::{
 };
 
 use super::{
+    active_calls::Open,
+    clock::TIMER,
+    fast_path::Shared,
     frame::{
         FLAG_BITS,
         TAG_OPEN, //
     },
     graph_hook::GraphHook,
-    open::Open,
     settings::has_any_functions,
-    tag,
-    timer::TIMER,
-    usual::Shared, //
+    tag, //
 };
 use crate::ktrace::{
-    abi,
-    atomic::AtomicPtr,
-    compact::packer::Packer,
-    context::Context,
-    gate,
-    once::Once,
-    symbols::Resolved,
-    task::Task,
-    trace_array::TraceArray, //
+    array::trace_array::TraceArray,
+    compact::writer::Packer,
+    private::{
+        abi,
+        symbols::Resolved, //
+    },
+    record::context::Context,
+    sync::{
+        atomic::AtomicPtr,
+        read_once::Once, //
+    },
+    task::{
+        trace_mask,
+        Task, //
+    },
 };
 
 // In some configurations, some structs behind these pointers have no members.
@@ -138,14 +144,14 @@ pub unsafe trait Bound: GraphHook {
 }
 
 /// The present hooks, indexed by slot.
-pub type Hooks<G> = [AtomicPtr<Inner<G>>; gate::SLOTS as usize];
+pub type Hooks<G> = [AtomicPtr<Inner<G>>; trace_mask::SLOTS as usize];
 
 impl<G: Bound> Hook<G> {
     /// Registers a hook on the functions that the trace array's filter selects. `state` is called
     /// for tasks whose bit `slot` is set in the trace mask. May sleep.
     ///
-    /// For [`crate::ktrace::tracer::Tracer::init`], which gets `tr`. The hook must be dropped in
-    /// `reset`: as long as the tracer is current, the trace array cannot be removed.
+    /// For [`crate::ktrace::output::tracer::Tracer::init`], which gets `tr`. The hook must be
+    /// dropped in `reset`: as long as the tracer is current, the trace array cannot be removed.
     ///
     /// # Errors
     ///

@@ -4,9 +4,9 @@
 //!
 //! C headers: `include/linux/ftrace.h` (`struct fgraph_ops`), `kernel/trace/trace.h`.
 //!
-//! The user selects the functions in the trace array's own files, as in [`super::ftrace_ops`]. The
-//! kernel itself applies these files and `set_ftrace_pid`. This module reads `set_graph_function`,
-//! `set_graph_notrace` and `max_graph_depth`.
+//! The user selects the functions in the trace array's own files, as in
+//! [`super::hook::ftrace_ops`]. The kernel itself applies these files and `set_ftrace_pid`. This
+//! module reads `set_graph_function`, `set_graph_notrace` and `max_graph_depth`.
 //!
 //! # Frames
 //!
@@ -49,16 +49,23 @@
 //! guard (`function_graph_enter_regs()`, `__ftrace_return_to_handler()`). A traced interrupt uses
 //! the same shadow stack, but restores it.
 
+mod active_calls;
 mod bind;
+mod clock;
+mod fast_path;
 mod frame;
 mod graph_hook;
 mod hook;
-mod open;
 mod settings;
 mod tag;
-mod timer;
-mod usual;
 
+pub use active_calls::{
+    Call,
+    Caller,
+    Open,
+    Return,
+    TaskWord, //
+};
 pub use bind::{
     bind_graph_hook,
     dispatch_add,
@@ -66,6 +73,14 @@ pub use bind::{
     dispatch_call,
     dispatch_full,
     dispatch_return, //
+};
+pub use clock::{
+    Both,
+    Moment, //
+};
+pub use fast_path::{
+    Usual,
+    When, //
 };
 pub use frame::FrameRef;
 pub use graph_hook::GraphHook;
@@ -78,13 +93,6 @@ pub use hook::{
     Hook,
     Hooks, //
 };
-pub use open::{
-    Call,
-    Caller,
-    Open,
-    Return,
-    TaskWord, //
-};
 pub use settings::{
     copy_graph_functions,
     drop_graph_functions,
@@ -96,11 +104,3 @@ pub use settings::{
     tracing_thresh_ns, //
 };
 pub use tag::SHORT_BITS as SHORT_TAG_BITS;
-pub use timer::{
-    Both,
-    Moment, //
-};
-pub use usual::{
-    Usual,
-    When, //
-};

@@ -15,13 +15,17 @@ use kernel::{
 };
 
 use crate::ktrace::{
-    abi,
-    atomic::AtomicPtr,
-    once::Once,
-    quiesce,
-    symbols::{
-        Data,
-        Resolved, //
+    private::{
+        abi,
+        symbols::{
+            Data,
+            Resolved, //
+        },
+    },
+    sync::{
+        atomic::AtomicPtr,
+        quiesce,
+        read_once::Once, //
     },
 };
 

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The options and counters of a trace array, and the hook that records function entries alone.
+//!
+//! The hook is a hot path; [`crate::fgraph`] has the other one, for calls and returns. When it is
+//! called, the task has already passed the trace mask. It writes one record in the kernel's own
+//! format, and additional records if the options request them.
+
+use kernel::{
+    prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+};
+
+use crate::{
+    events,
+    ktrace::{
+        array::trace_array::TraceArray,
+        compact::{
+            encoding::Item,
+            percpu_pack::Outcome,
+            writer::Packer, //
+        },
+        fgraph::When,
+        hook::{
+            ftrace_ops::{
+                bind_function_hook,
+                Call,
+                FunctionHook, //
+            },
+            function_records, //
+        },
+        record::{
+            self,
+            context::{
+                Context,
+                MAX_ARGS, //
+            },
+            NotWritten, //
+        },
+        sync::{
+            atomic::AtomicBool,
+            percpu_counter::Counters,
+            read_once::Once, //
+        },
+    },
+    thresholds::{
+        Limits,
+        Thresholds, //
+    },
+};
+
+/// Options of the tracer, as bits of its flags.
+pub(crate) mod option {
+    use core::ffi::CStr;
+
+    macro_rules! options {
+        ($($(#[$meta:meta])* $name:ident = $text:literal, $default:literal;)*) => {
+            options! { @bits 0; $($(#[$meta])* $name;)* }
+
+            /// Names of the options below `options/`, in the order of their bits.
+            pub(crate) const NAMES: &[&CStr] = &[$($text),*];
+
+            /// Options that are on by default.
+            pub(crate) const DEFAULT: u32 = $(($name * $default))|*;
+        };
+        (@bits $bit:expr;) => {};
+        (@bits $bit:expr; $(#[$meta:meta])* $name:ident; $($rest:tt)*) => {
+            $(#[$meta])*
+            pub(crate) const $name: u32 = 1 << $bit;
+            options! { @bits $bit + 1; $($rest)* }
+        };
+    }
+
+    options! {
+        /// Records the arguments of each call.
+        ARGS = c"ferro-args", 0;
+        /// Records a stack trace with each call, if only entries are recorded.
+        STACKTRACE = c"ferro-stacktrace", 0;
+        /// Records calls and returns instead of entries alone.
+        GRAPH = c"ferro-graph", 1;
+        /// Records the run, wait and block times of calls that lost the CPU.
+        TIMES = c"ferro-times", 1;
+        /// Adds up the times of functions and tasks in `ferrotrace/profile`, without recording
+        /// calls.
+        PROFILE = c"ferro-profile", 0;
+        /// Records the return values of functions.
+        RETVAL = c"ferro-retval", 0;
+        /// Shows return values in hexadecimal.
+        RETVAL_HEX = c"ferro-retval-hex", 0;
+        /// Records the return addresses of calls.
+        RETADDR = c"ferro-retaddr", 0;
+        /// Records calls of hardware interrupts.
+        IRQS = c"ferro-irqs", 1;
+        /// Shows the CPU column. This and the following options up to `OVERRUN` control the output.
+        CPU = c"ferro-cpu", 1;
+        OVERHEAD = c"ferro-overhead", 1;
+        PROC = c"ferro-proc", 1;
+        DURATION = c"ferro-duration", 1;
+        ABSTIME = c"ferro-abstime", 0;
+        RELTIME = c"ferro-reltime", 0;
+        TAIL = c"ferro-tail", 0;
+        OVERRUN = c"ferro-overrun", 0;
+        /// Records several calls in one ring-buffer record (packed records).
+        COMPACT = c"ferro-compact", 0;
+    }
+
+    /// Options whose data is known only when the call begins and is written with its entry.
+    pub(crate) const MORE_AT_CALL: u32 = ARGS | RETADDR;
+}
+
+/// The counters of a [`Recorder`].
+#[derive(Clone, Copy)]
+pub(crate) enum Count {
+    /// Function entries that were recorded.
+    Functions,
+    /// Stack traces that were recorded.
+    Stacks,
+    /// Entry records of the call graph.
+    Entries,
+    /// Exit records of the call graph.
+    Returns,
+    /// Records with the run, wait and block times of a call.
+    Times,
+    /// Records that the ring buffer did not accept.
+    NoRoom,
+    /// Calls that were skipped because they were made while another call was being recorded.
+    Recursion,
+    /// Stack traces that were truncated because they were too deep.
+    StackCut,
+    /// Calls that were not traced because the shadow stack was full.
+    StackFull,
+}
+
+const COUNTS: usize = Count::StackFull as usize + 1;
+
+/// The recording state of one trace array.
+pub(crate) struct Recorder {
+    flags: Atomic<u32>,
+    /// Returned by [`Recorder::when`].
+    when: Atomic<u32>,
+    /// Returned by [`Recorder::plain_below`].
+    plain_below: Atomic<u32>,
+    /// Whether an event of the trace array is enabled, or must be assumed to be.
+    has_events: AtomicBool,
+    limits: Limits,
+    counters: Counters<COUNTS>,
+    packer: Packer,
+}
+
+bind_function_hook!(Recorder);
+
+impl Recorder {
+    /// Creates a recorder with no options set. May sleep.
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self {
+            flags: Atomic::new(0),
+            when: Atomic::new(When::AtCall as u32),
+            plain_below: Atomic::new(0),
+            has_events: AtomicBool::new(false),
+            limits: Limits::default(),
+            counters: Counters::new()?,
+            packer: Packer::new(),
+        })
+    }
+
+    /// Sets the options. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, or `EOPNOTSUPP` if the kernel does not support packed records; the options are
+    /// unchanged then.
+    pub(crate) fn set_flags(&self, flags: u32) -> Result {
+        if flags & option::COMPACT != 0 {
+            self.packer.prepare()?;
+        }
+        self.flags.store(flags, Relaxed);
+        self.settle();
+        Ok(())
+    }
+
+    /// Prepares for recording: selects the clock of packed records.
+    pub(crate) fn begin(&self) {
+        self.packer.choose_clock();
+    }
+
+    /// Sets the maximum depth of recorded calls; 0 means no limit.
+    ///
+    /// Callers of this and of the following setters must hold the lock of [`crate::arrays::STATE`].
+    pub(crate) fn set_max_depth(&self, depth: u32) {
+        self.limits.set_max_depth(depth);
+        self.settle();
+    }
+
+    /// Sets the minimum durations of recorded calls.
+    pub(crate) fn set_thresholds(&self, thresholds: Thresholds) {
+        self.limits.set_thresholds(thresholds);
+        self.settle();
+    }
+
+    /// Sets the kernel's `tracing_thresh`, in ns; 0 means none.
+    pub(crate) fn set_tracing_thresh(&self, ns: u64) {
+        self.limits.set_tracing_thresh(ns);
+        self.settle();
+    }
+
+    /// Sets whether an event of the trace array is enabled.
+    pub(crate) fn set_has_events(&self, any: bool) {
+        self.has_events.store(any, Relaxed);
+        self.settle();
+    }
+
+    /// Derives the values that the hot paths read from the options, limits and events.
+    fn settle(&self) {
+        const STANDARD: u32 = option::MORE_AT_CALL;
+        let flags = self.flags();
+        let packs = flags & (option::COMPACT | STANDARD) == option::COMPACT;
+        let when = match self.limits.least_ns() {
+            0 if packs && !self.has_events.load(Relaxed) => When::IfNeeded,
+            0 => When::AtCall,
+            _ => When::IfLong,
+        };
+        self.when.store(when as u32, Relaxed);
+        let below = match self.limits.max_depth() {
+            _ if flags & option::IRQS == 0 => 0,
+            0 => i32::MAX as u32,
+            depth => depth,
+        };
+        self.plain_below.store(below, Relaxed);
+    }
+
+    /// Returns when the entries of calls are written, as a [`When`].
+    pub(crate) fn when(&self) -> &Atomic<u32> {
+        &self.when
+    }
+
+    /// Returns the depth below which options and limits exclude no call. Calls at this depth or
+    /// deeper must be checked one by one.
+    pub(crate) fn plain_below(&self) -> &Atomic<u32> {
+        &self.plain_below
+    }
+
+    /// Writes an item to a packed record, if it can be packed. Preemption must be off; any context.
+    #[inline]
+    pub(crate) fn pack(&self, tr: &TraceArray, context: Context, item: &Item) -> Outcome {
+        let kind = events::funcgraph_pack::kind();
+        self.packer.write(tr, kind, context, item)
+    }
+
+    /// Returns the packer of function entries, if they are packed without further data.
+    pub(crate) fn packer(&self) -> Option<&Packer> {
+        const MORE: u32 = option::ARGS | option::STACKTRACE;
+        let flags = self.flags();
+        (flags & (option::COMPACT | MORE) == option::COMPACT).then_some(&self.packer)
+    }
+
+    /// Returns the packer of leaf calls, if they are packed without further data.
+    pub(crate) fn call_packer(&self) -> Option<&Packer> {
+        const MORE: u32 = option::RETVAL;
+        let flags = self.flags();
+        (flags & (option::COMPACT | MORE) == option::COMPACT).then_some(&self.packer)
+    }
+
+    /// Returns the current options.
+    #[inline]
+    pub(crate) fn flags(&self) -> u32 {
+        self.flags.read_once()
+    }
+
+    /// Returns the limits that calls must meet.
+    #[inline]
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Returns the value of a counter.
+    pub(crate) fn count(&self, what: Count) -> u64 {
+        let elsewhere = match what {
+            Count::Functions => self.packer.functions(),
+            Count::Returns => self.packer.calls(),
+            Count::NoRoom => self.packer.lost(),
+            _ => 0,
+        };
+        self.counters.sum(what as usize).wrapping_add(elsewhere)
+    }
+
+    /// Increments a counter. Any context.
+    #[inline]
+    pub(crate) fn add(&self, what: Count) {
+        self.counters.inc(what as usize);
+    }
+
+    /// Adds `n` to a counter. Any context.
+    pub(crate) fn add_n(&self, what: Count, n: u64) {
+        self.counters.add(what as usize, n);
+    }
+
+    /// Counts a record for `tr` that was not written, unless recording is turned off there.
+    #[cold]
+    pub(crate) fn not_written(&self, tr: &TraceArray) {
+        if record::is_recording(tr) {
+            self.add(Count::NoRoom);
+        }
+    }
+
+    /// Writes a function entry to a packed record. Returns false if it cannot be packed.
+    #[inline(never)]
+    fn pack_function(&self, call: &Call<'_>) -> bool {
+        let item = Item::Function {
+            ip: call.ip,
+            parent_ip: call.parent_ip(),
+        };
+        match self.pack(call.tr(), call.context, &item) {
+            // The packer has counted it.
+            Outcome::Packed => {}
+            Outcome::NotWritten => self.not_written(call.tr()),
+            Outcome::Other => return false,
+        }
+        true
+    }
+
+    /// Records a call with its arguments or a stack trace.
+    #[cold]
+    fn record_more(&self, call: &Call<'_>, flags: u32) {
+        let words = if flags & option::ARGS != 0 {
+            MAX_ARGS
+        } else {
+            0
+        };
+        match function_records::function(call, words) {
+            Ok(()) => self.add(Count::Functions),
+            Err(NotWritten) => return self.not_written(call.tr()),
+        }
+        if flags & option::STACKTRACE == 0 {
+            return;
+        }
+        match function_records::stack(call) {
+            Ok(cut) => {
+                self.add(Count::Stacks);
+                if cut {
+                    self.add(Count::StackCut);
+                }
+            }
+            Err(NotWritten) => self.not_written(call.tr()),
+        }
+    }
+}
+
+impl FunctionHook for Recorder {
+    #[inline]
+    fn called(&self, call: &Call<'_>) {
+        let flags = self.flags();
+        if flags & (option::ARGS | option::STACKTRACE) != 0 {
+            return self.record_more(&call.again(), flags);
+        }
+        if flags & option::COMPACT != 0 && self.pack_function(&call.again()) {
+            return;
+        }
+        match function_records::function(call, 0) {
+            Ok(()) => self.add(Count::Functions),
+            Err(NotWritten) => self.not_written(call.tr()),
+        }
+    }
+
+    #[cold]
+    fn recursed(&self) {
+        self.add(Count::Recursion);
+    }
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KTRACE_COMPACT_H
+#define KTRACE_COMPACT_H
+
+/*
+ * Fast path of compact records: adds a function to this CPU's current pack, as half a word, if the
+ * pack already holds the same function and return address, and task and context are those of the
+ * last item; or adds a call that returned, as one word. percpu_pack.rs defines packs, explains why
+ * this is safe, and has the slow path. This file has only what must be inlined into the hook.
+ */
+
+/* For bindgen, there are only the types: see shared.h. */
+#ifndef __BINDGEN__
+#include <linux/interrupt.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/thread_info.h>
+#include <asm/barrier.h>
+#include <asm/local.h>
+#ifdef CONFIG_X86
+#include <asm/tsc.h>
+#else
+#include <asm/sysreg.h>
+#endif
+
+#include "members.h"
+#endif
+
+#define KTRACE_KNOWN_BITS 6
+
+/* The word of a call that returned; encoding.rs documents its layout. */
+#define KTRACE_LEAF (1UL << 62)
+#define KTRACE_LEAF_FUNC_BITS 23
+#define KTRACE_LEAF_FUNC_SHIFT 37
+#define KTRACE_LEAF_DEPTH_SHIFT 31
+#define KTRACE_LEAF_DEPTH_BITS 6
+#define KTRACE_LEAF_NS_SHIFT 16
+#define KTRACE_LEAF_NS_BITS 15
+#define KTRACE_LEAF_DELTA_BITS 16
+
+/* An entry for addresses that a word of the pack holds; `Known` in percpu_pack.rs. */
+struct ktrace_known {
+	unsigned long address;
+	/* XORed with the pack's `salt`. */
+	unsigned long salted;
+	/* The index of the word, encoded for the first and for the second half of a word. */
+	u64 first;
+	u64 second;
+};
+
+/* A CPU's state of its current pack; `Local` in percpu_pack.rs, which documents each member. */
+struct ktrace_pack {
+	unsigned long busy;
+	u64 time;
+	u64 span;
+	u64 preempt;
+	u64 flags;
+	unsigned long salt;
+	u64 half;
+	u64 *place;
+	u64 *end;
+	void *tr;
+	void *page;
+	unsigned long write;
+	u64 stamp;
+	void *part;
+	unsigned long text;
+	u64 calls;
+	u64 halves;
+	/* The members up to `is_even` are used by Rust only, except `pid`. */
+	u64 calls_seen;
+	u64 until;
+	u64 *words;
+	u64 functions;
+	u64 items;
+	u32 serial;
+	u32 capacity;
+	u32 packed;
+	u32 kind;
+	s32 pid;
+	u32 lost;
+	u32 mult;
+	u32 is_even;
+	struct ktrace_known known[1 << KTRACE_KNOWN_BITS];
+};
+
+#ifndef __BINDGEN__
+
+/* Defined in Rust. */
+void ktrace_pack_doubted(struct ktrace_pack *pack, unsigned long ip, unsigned long parent_ip);
+void ktrace_pack_doubted_leaf(struct ktrace_pack *pack, unsigned long func, int depth, u64 ns);
+void ktrace_pack_catch_up(struct ktrace_pack *pack);
+
+/* Reads the counter, which each CPU has and which is cheap to read. */
+static __always_inline u64 ktrace_counter_here(void)
+{
+#ifdef CONFIG_X86
+	return rdtsc();
+#else
+	return read_sysreg(cntvct_el0);
+#endif
+}
+
+/* The raw state from which the flags of a record are made: the same state means the same flags. */
+static __always_inline u64 ktrace_raw_preempt(void)
+{
+#ifdef CONFIG_X86
+	return raw_cpu_read_4(__preempt_count);
+#else
+	return READ_ONCE(current_thread_info()->preempt_count);
+#endif
+}
+
+static __always_inline u64 ktrace_raw_flags(void)
+{
+	unsigned long irqs = arch_local_save_flags();
+	u64 flags = READ_ONCE(current_thread_info()->flags) &
+		    (_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY);
+
+#ifdef CONFIG_X86
+	/* The other bits of EFLAGS are arithmetic flags. */
+	BUILD_BUG_ON((_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY) & X86_EFLAGS_IF);
+	flags |= irqs & X86_EFLAGS_IF;
+#else
+	flags |= (u64)irqs << 32;
+#endif
+	BUILD_BUG_ON((_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY | BIT(9)) >> 16);
+#ifdef CONFIG_SMP
+	flags |= (u32)current->migration_disabled << 16;
+#endif
+	return flags;
+}
+
+/*
+ * Each member is read once between two barriers. With READ_ONCE(), each comparison
+ * would take two instructions.
+ */
+#define KTRACE_MEMBER(type, base, offset) (*(type *)((void *)(base) + (offset)))
+
+/* Results of the fast path. All from KTRACE_PACK_OTHER on mean that nothing was written. */
+enum ktrace_pack_end {
+	KTRACE_PACK_WRITTEN,
+	/* Written; records of interrupts have to be committed. */
+	KTRACE_PACK_WRITTEN_BUT,
+	/* Written, but a reader may have missed it; interrupts may have to be committed. */
+	KTRACE_PACK_DOUBTED,
+	/* Not written; the slow path has to write it. */
+	KTRACE_PACK_OTHER,
+	/* Not written; in addition, records of interrupts have to be committed. */
+	KTRACE_PACK_CLOSED,
+};
+
+static __always_inline struct ktrace_known *ktrace_known_at(struct ktrace_pack *pack,
+							    unsigned long ip,
+							    unsigned long parent_ip)
+{
+	/* Bits 4 to 9 of @ip and bits 0 to 5 of @parent_ip. */
+	unsigned long mixed = (ip << 1) ^ (parent_ip << 5);
+
+	BUILD_BUG_ON(sizeof(struct ktrace_known) != 1 << 5);
+	return (void *)pack->known + (mixed & ((1 << KTRACE_KNOWN_BITS) - 1) << 5);
+}
+
+/* Returns whether task and context are those of the last item. */
+static __always_inline bool ktrace_pack_is_here(struct ktrace_pack *pack)
+{
+	return pack->preempt == ktrace_raw_preempt() && pack->flags == ktrace_raw_flags() &&
+	       pack->pid == current->pid;
+}
+
+static __always_inline void *ktrace_pack_buffer(struct ktrace_pack *pack)
+{
+	return KTRACE_MEMBER(void *, pack->tr,
+			     KTRACE_trace_array_array_buffer + KTRACE_array_buffer_buffer);
+}
+
+/*
+ * Returns whether the pack can take another item in this context: recording is enabled in the
+ * buffer and in this CPU's part of it. Sets @buffer and @part.
+ */
+static __always_inline bool ktrace_pack_goes_on(struct ktrace_pack *pack, void **buffer,
+						void **part)
+{
+	if (!ktrace_pack_is_here(pack))
+		return false;
+	*buffer = ktrace_pack_buffer(pack);
+	if (KTRACE_MEMBER(int, *buffer, KTRACE_trace_buffer_record_disabled))
+		return false;
+	/* ktrace_pack_put() checks that it still belongs to that buffer. */
+	*part = pack->part;
+	return !KTRACE_MEMBER(int, *part, KTRACE_ring_buffer_per_cpu_record_disabled);
+}
+
+/*
+ * Returns whether the page is in the ring, where no reader reads it. The low bits of the pointer to
+ * it are flags (head page). Not for a page that has become the reader page before this: the page
+ * that pointed to it may be gone.
+ */
+static __always_inline bool ktrace_page_in_ring(void *page)
+{
+	struct list_head *list = page + KTRACE_buffer_page_list;
+	unsigned long next = (unsigned long)READ_ONCE(READ_ONCE(list->prev)->next);
+
+	return (next & ~3UL) == (unsigned long)list;
+}
+
+/* Writes a word to @place if the pack is still the last record. */
+static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *pack,
+							    void *buffer, void *part,
+							    u64 *place, u64 word)
+{
+	void *page = pack->page;
+	long committing, commits;
+
+	/*
+	 * An interrupt raises @committing too, but lowers it again before this code continues.
+	 * Until @committing is raised here, an interrupt commits its own records. Both are read
+	 * before that, so each interrupt in between is noticed, at worst without need.
+	 */
+	committing = KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing);
+	commits = KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_commits);
+	/* The interrupted writer may have read an earlier time, but not reserved its place. */
+	if (unlikely(committing)) {
+		pack->page = NULL;
+		return KTRACE_PACK_OTHER;
+	}
+	barrier();
+	WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), 1);
+	barrier();
+	if (unlikely(
+	    KTRACE_MEMBER(void *, part, KTRACE_ring_buffer_per_cpu_tail_page) != page ||
+	    KTRACE_MEMBER(void *, part, KTRACE_ring_buffer_per_cpu_buffer) != buffer ||
+	    KTRACE_MEMBER(u64, part, KTRACE_ring_buffer_per_cpu_write_stamp) != pack->stamp ||
+	    KTRACE_MEMBER(void *, part, KTRACE_ring_buffer_per_cpu_reader_page) == page ||
+	    KTRACE_MEMBER(unsigned long, page, KTRACE_buffer_page_write) != pack->write)) {
+		WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), 0);
+		barrier();
+		pack->page = NULL;
+		if (KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_commits) != commits)
+			return KTRACE_PACK_CLOSED;
+		return KTRACE_PACK_OTHER;
+	}
+	WRITE_ONCE(*place, word);
+	/* A reader takes the page out of the ring before it reads it; see percpu_pack.rs. */
+	smp_mb();
+	if (unlikely(!ktrace_page_in_ring(page))) {
+		WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), 0);
+		return KTRACE_PACK_DOUBTED;
+	}
+	WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), 0);
+	barrier();
+	if (unlikely(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_commits) != commits))
+		return KTRACE_PACK_WRITTEN_BUT;
+	return KTRACE_PACK_WRITTEN;
+}
+
+/* Adds a function. Preemption must be off, and the pack marked busy. */
+static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *pack,
+							    unsigned long ip,
+							    unsigned long parent_ip)
+{
+	struct ktrace_known *known = ktrace_known_at(pack, ip, parent_ip);
+	enum ktrace_pack_end end;
+	u64 now, delta, word, *place;
+	void *buffer, *part;
+
+	if (known->address != ip || known->salted != (parent_ip ^ pack->salt))
+		return KTRACE_PACK_OTHER;
+	if (!ktrace_pack_goes_on(pack, &buffer, &part))
+		return KTRACE_PACK_OTHER;
+	now = ktrace_counter_here();
+	/* Very large if the counter was set back, and then more than any span. */
+	delta = now - pack->time;
+	if (delta > pack->span)
+		return KTRACE_PACK_OTHER;
+	place = pack->place;
+	/* If ktrace_pack_put() fails, it closes the pack, and this state is not used any more. */
+	if (pack->half) {
+		word = pack->half | known->second | delta;
+		pack->half = 0;
+		pack->place = place + 1;
+	} else {
+		if (place == pack->end)
+			return KTRACE_PACK_OTHER;
+		word = known->first | delta << 32;
+		pack->half = word;
+	}
+	pack->time = now;
+	end = ktrace_pack_put(pack, buffer, part, place, word);
+	/* The half that was not written must not be counted. */
+	if (unlikely(end >= KTRACE_PACK_OTHER))
+		pack->halves++;
+	return end;
+}
+
+/*
+ * Adds a call that returned at counter value @now and has no entry record. Preemption must be off,
+ * and the pack marked busy.
+ */
+static __always_inline enum ktrace_pack_end ktrace_pack_add_leaf(struct ktrace_pack *pack,
+								 unsigned long func, int depth,
+								 u64 now, u64 ns)
+{
+	unsigned long offset = func - pack->text, near = offset >> 2;
+	/* Very large if an interrupt added an item after @now, or the counter was set back. */
+	u64 delta = now - pack->time, word, *place;
+	enum ktrace_pack_end end;
+	void *buffer, *part;
+
+	if (delta >> KTRACE_LEAF_DELTA_BITS || ns >> KTRACE_LEAF_NS_BITS ||
+	    (u32)depth >> KTRACE_LEAF_DEPTH_BITS)
+		return KTRACE_PACK_OTHER;
+	/* The last 64 values refer to address words. */
+	if (offset & 3 || near >= (1UL << KTRACE_LEAF_FUNC_BITS) - 64)
+		return KTRACE_PACK_OTHER;
+	word = KTRACE_LEAF | near << KTRACE_LEAF_FUNC_SHIFT |
+	       (u64)depth << KTRACE_LEAF_DEPTH_SHIFT | ns << KTRACE_LEAF_NS_SHIFT | delta;
+	/* The second half of the last word is free, or the pack is full: not here. */
+	place = pack->place;
+	if (pack->half || place == pack->end)
+		return KTRACE_PACK_OTHER;
+	if (!ktrace_pack_goes_on(pack, &buffer, &part))
+		return KTRACE_PACK_OTHER;
+	/* Undone below if the word is not written. */
+	pack->time = now;
+	pack->place = place + 1;
+	pack->calls++;
+	end = ktrace_pack_put(pack, buffer, part, place, word);
+	if (unlikely(end >= KTRACE_PACK_OTHER)) {
+		pack->place = place;
+		pack->calls--;
+	}
+	return end;
+}
+
+/* For each slot, the packs of its hook if that uses compact records, else NULL. */
+extern struct ktrace_pack __percpu *ktrace_packs[];
+void ktrace_set_packs(unsigned int slot, struct ktrace_pack __percpu *packs);
+
+#endif /* __BINDGEN__ */
+
+#endif

@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Call graph: callbacks whose prototypes must be exact, static inlines of the kernel's headers, and
+ * the fast path.
+ *
+ * Most of it runs inside a traced function, so this file is built without ftrace's call at function
+ * entry (see Kbuild).
+ */
+#include <linux/ftrace.h>
+#include <linux/irq_work.h>
+#include <linux/list.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/printk.h>
+#include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/trace_events.h>
+
+#include "../compact/compact.h"
+#include "../helpers.h"
+#include "../record/context.h"
+#include "../task/trace_mask.h"
+#include "fgraph.h"
+#include "members.h"
+
+/* Defined by symbols.c. */
+void *ktrace_call_fgraph_reserve_data(int idx, int size);
+void *ktrace_call_fgraph_retrieve_parent_data(int idx, int *size, int depth);
+
+/*
+ * Fast path of a call: only a frame is needed, which the return finds again and which has the time
+ * of the call. This is most of the cost of a call that is not recorded, and part of the cost of
+ * each recorded call. All other calls take the slow path in Rust, which handles every case. So the
+ * conditions here may be stricter than necessary, but never weaker.
+ */
+
+/*
+ * A function that is not inlined has the few values that it needs in registers, and is entered by a
+ * tail call, without a stack frame unless each function has one.
+ */
+#if defined(CONFIG_FRAME_POINTER) && defined(CONFIG_X86)
+#define ktrace_stage __always_inline
+#else
+#define ktrace_stage noinline
+#endif
+
+#define KTRACE_MULT_SHIFT 22
+
+/* FTRACE_PID_TRACE in kernel/trace/trace.h: the CPU's current task is traced. */
+#define KTRACE_PID_TRACE (-2)
+
+/* Size of a frame on the shadow stack in words, with the word that describes it. */
+#define KTRACE_FRAME_WORDS (sizeof(struct ktrace_frame) / sizeof(long) + 1)
+
+/*
+ * Words at the end of the shadow stack that the fast path leaves free: the task data words of all
+ * hooks, of which this hook's may be the last, a call, and a frame. So close to the end, the
+ * kernel's function checks how much room there is.
+ */
+#define KTRACE_ROOM_WORDS (16 + 16 + (long)KTRACE_FRAME_WORDS)
+
+/* The number of context switches of a task, modulo 2^32. */
+static __always_inline u32 ktrace_switches(const struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+/* Returns the hook's task data word, once its location is known. */
+static __always_inline unsigned long *ktrace_task_word(const struct ktrace_place *place,
+						       struct task_struct *task)
+{
+	return (void *)task->ret_stack + place->word_at;
+}
+
+/*
+ * Returns the lower half of a task data word, which has the flags. The upper half is a count that
+ * an interrupt may raise at any moment. The halves are read and written separately: a read of both
+ * would have to wait for a store to one of them.
+ */
+static __always_inline u32 *ktrace_word_flags(unsigned long *word)
+{
+	BUILD_BUG_ON(IS_ENABLED(CONFIG_CPU_BIG_ENDIAN));
+	return (u32 *)word;
+}
+
+static __always_inline unsigned long ktrace_read_flags(unsigned long *word)
+{
+	return READ_ONCE(*ktrace_word_flags(word));
+}
+
+static __always_inline u32 ktrace_read_count(unsigned long *word)
+{
+	return READ_ONCE(ktrace_word_flags(word)[1]);
+}
+
+/* Sets flags. Interrupts leave the flags as they are, or set such bits too. */
+static __always_inline void ktrace_set_in_word(unsigned long *word, unsigned long bits)
+{
+	barrier();
+	*ktrace_word_flags(word) |= bits;
+	barrier();
+}
+
+/* Sets the flags to @state without @bits. */
+static __always_inline void ktrace_clear_in_word(unsigned long *word, unsigned long state,
+						 unsigned long bits)
+{
+	WRITE_ONCE(*ktrace_word_flags(word), state & ~bits);
+}
+
+/*
+ * Returns the start of a task's shadow stack. x86 has few registers, so that reading it again is
+ * cheaper than keeping it.
+ */
+static __always_inline unsigned long *ktrace_shadow_stack(struct task_struct *task)
+{
+#ifdef CONFIG_X86
+	return READ_ONCE(task->ret_stack);
+#else
+	return task->ret_stack;
+#endif
+}
+
+/*
+ * Reserves words of the shadow stack, which ends at @at, also after any interrupt. One instruction
+ * on x86.
+ */
+static __always_inline void ktrace_take_words(struct task_struct *task, unsigned long at,
+					      unsigned long words)
+{
+#ifdef CONFIG_X86
+	task->curr_ret_stack += words;
+#else
+	WRITE_ONCE(task->curr_ret_stack, at + words);
+#endif
+}
+
+/*
+ * Reserves a frame at the end of the shadow stack, as the kernel's function does. Its last word
+ * describes it. That word is written twice, because an interrupt before the end is moved may
+ * overwrite it.
+ */
+static __always_inline void ktrace_take_frame(struct task_struct *task, unsigned long at,
+					      unsigned long *end, unsigned long top)
+{
+	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
+	barrier();
+	ktrace_take_words(task, at, KTRACE_FRAME_WORDS);
+	barrier();
+	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
+}
+
+/*
+ * Begins a frame, and writes the entry of the call if @when is KTRACE_AT_CALL. If that fails, the
+ * call is not traced: no return is written without its entry.
+ */
+static __always_inline int ktrace_begin(struct ftrace_graph_ent *call, struct ktrace_graph *graph,
+					struct ftrace_regs *fregs, struct task_struct *task,
+					struct ktrace_frame *frame, unsigned long *word, u32 when)
+{
+	const struct ktrace_usual *usual = &graph->usual;
+
+	WRITE_ONCE(frame->begun, ktrace_counter_here());
+	if (when == KTRACE_AT_CALL) {
+		WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag | usual->written);
+		/* From here on, an interrupt finds the frame. */
+		ktrace_set_in_word(word, usual->opens & ~usual->unwritten);
+		return ktrace_graph_began(call, graph, fregs, task, frame);
+	}
+	WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag);
+	ktrace_set_in_word(word, usual->opens);
+	return 1;
+}
+
+/* Begins a call whose frame the kernel's function reserves. */
+static noinline notrace int ktrace_graph_keep(struct ftrace_graph_ent *call,
+					      struct ktrace_graph *graph,
+					      struct ftrace_regs *fregs, u32 when)
+{
+	struct task_struct *task = current;
+	struct ktrace_frame *frame;
+
+	frame = ktrace_call_fgraph_reserve_data(graph->ops.idx, sizeof(*frame));
+	if (unlikely(!frame)) {
+		ktrace_graph_full(graph);
+		return 0;
+	}
+	return ktrace_begin(call, graph, fregs, task, frame,
+			    ktrace_task_word(graph->place, task), when);
+}
+
+/* Handles a call of a traced task. */
+static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call,
+						   struct ktrace_graph *graph,
+						   struct ftrace_regs *fregs)
+{
+	const struct ktrace_usual *usual = &graph->usual;
+	struct task_struct *task = current;
+	unsigned long state, *word, *end, top, at;
+	const struct ktrace_place *place;
+	u32 depth, when;
+
+	place = READ_ONCE(graph->place);
+	word = ktrace_task_word(place, task);
+	state = ktrace_read_flags(word);
+	if (unlikely((state & usual->special) != place->settled))
+		goto unusual;
+	depth = call->depth;
+	/* 0 means no limit in the kernel's variable, and wraps around here. */
+	if (depth >= READ_ONCE(*usual->below) || depth > READ_ONCE(*graph->max_depth) - 1)
+		goto unusual;
+	/* Entries of callers must be written first. */
+	when = READ_ONCE(*usual->when);
+	if (state & usual->unwritten && when != KTRACE_IF_LONG)
+		goto unusual;
+	/*
+	 * Reserves a frame as the kernel's function does, if the shadow stack ends in the same word
+	 * as when that function was observed, and has enough room.
+	 */
+	at = (u32)task->curr_ret_stack;
+	end = ktrace_shadow_stack(task) + at;
+	/* Prevents the compiler from computing this sum for each use. */
+	OPTIMIZER_HIDE_VAR(end);
+	top = place->top;
+	if (unlikely(at >= place->room || end[-1] != place->below))
+		return ktrace_graph_keep(call, graph, fregs, when);
+	ktrace_take_frame(task, at, end, top);
+	return ktrace_begin(call, graph, fregs, task, (struct ktrace_frame *)end, word, when);
+
+unusual:
+	return ktrace_graph_called(call, graph, fregs, task);
+}
+
+/* Handles a call while a switch is not complete: the current task may be the previous one. */
+static noinline __cold notrace int ktrace_graph_unsure(struct ftrace_graph_ent *call,
+						       struct ktrace_graph *graph,
+						       struct ftrace_regs *fregs)
+{
+	if (!ktrace_mask_check_current(graph->bit))
+		return 0;
+	return ktrace_graph_called(call, graph, fregs, current);
+}
+
+static int notrace ktrace_graph_entry(struct ftrace_graph_ent *call,
+				      struct fgraph_ops *ops,
+				      struct ftrace_regs *fregs)
+{
+	struct ktrace_graph *graph = container_of(ops, struct ktrace_graph, ops);
+
+	/* Preemption is off in callbacks. */
+	if (__this_cpu_read(ktrace_mask.sure) & graph->bit)
+		return ktrace_graph_begin(call, graph, fregs);
+	if (__this_cpu_read(ktrace_mask.wanted) & graph->bit)
+		return ktrace_graph_unsure(call, graph, fregs);
+	return 0;
+}
+
+/* Ends the fast path of a packed leaf: records of interrupts must be committed. */
+static noinline __cold notrace void ktrace_leaf_written(struct ktrace_pack *pack)
+{
+	ktrace_pack_catch_up(pack);
+	barrier();
+	pack->busy = 0;
+}
+
+/* Ends the fast path of a packed leaf that a reader may have missed. */
+static noinline __cold notrace void ktrace_leaf_doubted(struct ktrace_pack *pack,
+							const struct ftrace_graph_ret *ret, u64 ns)
+{
+	ktrace_pack_catch_up(pack);
+	ktrace_pack_doubted_leaf(pack, ret->func, ret->depth, ns);
+	barrier();
+	pack->busy = 0;
+}
+
+/* Ends the fast path of a leaf that was not packed; records of interrupts must be committed. */
+static noinline __cold notrace void ktrace_leaf_closed(const struct ftrace_graph_ret *ret,
+						       struct ktrace_graph *graph,
+						       struct ftrace_regs *fregs, u64 ns,
+						       struct ktrace_pack *pack)
+{
+	ktrace_pack_catch_up(pack);
+	barrier();
+	pack->busy = 0;
+	ktrace_graph_ended(ret, graph, fregs, current, ns, 0);
+}
+
+/* Packs a leaf on the fast path, or leaves it to Rust. All calls are tail calls. */
+static ktrace_stage void ktrace_graph_leaf(const struct ftrace_graph_ret *ret,
+					   struct ktrace_graph *graph,
+					   struct ftrace_regs *fregs, u64 now, u64 ns,
+					   struct ktrace_pack __percpu *packs)
+{
+	struct ktrace_pack *pack = raw_cpu_ptr(packs);
+
+	/* With PREEMPT_RT, preempt_count() does not count softirqs. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(pack->busy || ret->overrun))
+		return ktrace_graph_ended(ret, graph, fregs, current, ns, 0);
+	/* Any value but 0; this one is in a register. */
+	pack->busy = ret->func;
+	barrier();
+	switch (ktrace_pack_add_leaf(pack, ret->func, ret->depth, now, ns)) {
+	case KTRACE_PACK_WRITTEN:
+		break;
+	case KTRACE_PACK_WRITTEN_BUT:
+		return ktrace_leaf_written(pack);
+	case KTRACE_PACK_DOUBTED:
+		return ktrace_leaf_doubted(pack, ret, ns);
+	case KTRACE_PACK_CLOSED:
+		return ktrace_leaf_closed(ret, graph, fregs, ns, pack);
+	case KTRACE_PACK_OTHER:
+		barrier();
+		pack->busy = 0;
+		return ktrace_graph_ended(ret, graph, fregs, current, ns, 0);
+	}
+	barrier();
+	pack->busy = 0;
+}
+
+/*
+ * Returns whether the kernel first checks its PID files, with a function of its own that it calls
+ * before the hook's (fgraph_update_pid_func() in kernel/trace/fgraph.c).
+ */
+static __always_inline bool ktrace_graph_has_pids(struct ktrace_graph *graph)
+{
+	return READ_ONCE(graph->ops.entryfunc) != graph->ops.saved_func;
+}
+
+/* Returns what that function (fgraph_pid_func()) finds. */
+static __always_inline bool ktrace_graph_pid_is_in(struct ktrace_graph *graph)
+{
+	u8 __percpu *data;
+	int pid;
+
+	data = KTRACE_MEMBER(u8 __percpu *, graph->ops.ops.private,
+			     KTRACE_trace_array_array_buffer + KTRACE_array_buffer_data);
+	pid = KTRACE_MEMBER(int, raw_cpu_ptr(data), KTRACE_trace_array_cpu_ftrace_ignore_pid);
+	return pid == KTRACE_PID_TRACE || pid == current->pid;
+}
+
+/* Returns whether the hook traces the current task now. For Rust; any context. */
+bool ktrace_graph_task_is_in(struct ktrace_graph *graph)
+{
+	return ktrace_mask_of(current) & graph->bit &&
+	       (!ktrace_graph_has_pids(graph) || ktrace_graph_pid_is_in(graph));
+}
+
+static noinline notrace void ktrace_graph_return_by_pid(struct ftrace_graph_ret *ret,
+							struct ktrace_graph *graph,
+							struct ftrace_regs *fregs);
+
+/* Handles a return. @by_pid: the PID files have PIDs; if false, that is not known yet. */
+static __always_inline void ktrace_graph_end(struct ftrace_graph_ret *ret,
+					     struct ktrace_graph *graph,
+					     struct ftrace_regs *fregs, bool by_pid)
+{
+	const unsigned long unwritten = graph->usual.unwritten;
+	struct task_struct *task = current;
+	u64 now, counts, total_ns, least_ns, differs;
+	unsigned long state, flags, *word, *end;
+	struct ktrace_pack __percpu *packs;
+	const struct ktrace_place *place;
+	struct ktrace_frame *frame;
+
+	place = READ_ONCE(graph->place);
+	word = ktrace_task_word(place, task);
+	state = ktrace_read_flags(word);
+	if (unlikely((state & graph->usual.special) != place->settled))
+		goto unusual;
+	if (unlikely(ktrace_read_count(word) != ret->overrun))
+		goto unusual;
+	/* The frame is on top of the shadow stack, unless another hook has data there. */
+	end = task->ret_stack + (u32)task->curr_ret_stack;
+	if (unlikely(end[-1] != place->top))
+		goto unusual;
+	frame = (struct ktrace_frame *)(end - 1) - 1;
+	/* Compares the tag and the number of switches. Of the flags, only `written` may be set. */
+	differs = READ_ONCE(frame->kept) ^ (ktrace_switches(task) | graph->tag);
+	if (differs) {
+		if (unlikely(differs & ~graph->usual.written))
+			goto unusual;
+	} else {
+		/*
+		 * A filter may have changed during the call. If the entry is written, the return is
+		 * written too; otherwise nothing is.
+		 */
+		if (unlikely(!(__this_cpu_read(ktrace_mask.sure) & graph->bit)))
+			goto unusual;
+		if (!by_pid && unlikely(ktrace_graph_has_pids(graph)))
+			return ktrace_graph_return_by_pid(ret, graph, fregs);
+		if (by_pid && !ktrace_graph_pid_is_in(graph))
+			goto unusual;
+	}
+	/*
+	 * The call took too long for this calculation, or its start is noted as a time of the
+	 * clock.
+	 */
+	now = ktrace_counter_here();
+	counts = now - READ_ONCE(frame->begun);
+	if (unlikely(counts >> 32))
+		goto unusual;
+	/*
+	 * From here on, an interrupt does not take this call for an open one, nor the frame for its
+	 * own. An interrupt before this may have written the entry.
+	 */
+	WRITE_ONCE(frame->is_open, 0);
+	barrier();
+	/* The task did not lose its CPU. */
+	total_ns = counts * graph->mult >> KTRACE_MULT_SHIFT;
+	flags = READ_ONCE(frame->flags);
+	if (flags) {
+		/* The entry is written, and so are those of the callers. */
+		state = ktrace_read_flags(word);
+		if (unlikely(state & unwritten))
+			ktrace_clear_in_word(word, state, unwritten);
+		return ktrace_graph_ended(ret, graph, fregs, task, total_ns, 1);
+	}
+	/* No entry is ever written in this mode, so `unwritten` does not matter. */
+	if (graph->usual.adds_up)
+		return ktrace_graph_added(ret, graph, total_ns, raw_smp_processor_id());
+	least_ns = READ_ONCE(*graph->usual.least_ns);
+	if (least_ns) {
+		/*
+		 * The next call that needs to know finds out whether the entries of the callers are
+		 * written.
+		 */
+		ktrace_set_in_word(word, unwritten);
+		if (unlikely(total_ns >= least_ns))
+			ktrace_graph_late(ret, graph, fregs, task, total_ns);
+		return;
+	}
+	state = ktrace_read_flags(word);
+	ktrace_clear_in_word(word, state, unwritten);
+	/* If there was a threshold, entries of the callers may be missing as well. */
+	if (unlikely(!(state & unwritten)))
+		return ktrace_graph_late(ret, graph, fregs, task, total_ns);
+	packs = READ_ONCE(graph->packs);
+	if (packs)
+		return ktrace_graph_leaf(ret, graph, fregs, now, total_ns, packs);
+	return ktrace_graph_ended(ret, graph, fregs, task, total_ns, 0);
+
+unusual:
+	ktrace_graph_returned(ret, graph, fregs, task);
+}
+
+static noinline notrace void ktrace_graph_return_by_pid(struct ftrace_graph_ret *ret,
+							struct ktrace_graph *graph,
+							struct ftrace_regs *fregs)
+{
+	ktrace_graph_end(ret, graph, fregs, true);
+}
+
+static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
+					struct fgraph_ops *ops,
+					struct ftrace_regs *fregs)
+{
+	ktrace_graph_end(ret, container_of(ops, struct ktrace_graph, ops), fregs, false);
+}
+
+/*
+ * Selects the place that calls use. While functions are chosen one by one, it is the first one,
+ * with which all calls take the slow path.
+ */
+static void ktrace_graph_choose(struct ktrace_graph *graph)
+{
+	/* The learned values are visible once this is 2. */
+	bool usual = smp_load_acquire(&graph->learned) == 2 && !READ_ONCE(graph->are_chosen);
+
+	/* Readers depend on the address. */
+	smp_store_release(&graph->place, &graph->places[usual]);
+}
+
+static void ktrace_graph_report_slow(struct irq_work *work)
+{
+	pr_warn(KBUILD_MODNAME
+		": self-test: a frame is not found: calls cost more with this kernel\n");
+}
+
+static DEFINE_IRQ_WORK(ktrace_graph_slow, ktrace_graph_report_slow);
+
+/*
+ * Returns whether the kernel finds a frame that the fast path has reserved. For this test, that
+ * frame replaces one that the kernel has just reserved.
+ */
+static bool notrace ktrace_graph_finds(struct ktrace_graph *graph, unsigned long *frame)
+{
+	unsigned long top = frame[KTRACE_FRAME_WORDS - 1];
+	unsigned long at = frame - current->ret_stack;
+	struct task_struct *task = current;
+	int size = 0;
+	void *found;
+
+	WRITE_ONCE(task->curr_ret_stack, at);
+	barrier();
+	WRITE_ONCE(frame[KTRACE_FRAME_WORDS - 1], 0);
+	ktrace_take_frame(task, at, frame, top);
+	found = ktrace_call_fgraph_retrieve_parent_data(graph->ops.idx + ktrace_is_broken('5'),
+							&size, 0);
+	return found == frame && size == sizeof(struct ktrace_frame) &&
+	       task->curr_ret_stack == at + KTRACE_FRAME_WORDS;
+}
+
+/*
+ * Observes where the kernel has put a frame that it was just asked for, and the current task's data
+ * word. From then on, the fast path looks for frames there, and reserves them there. The words on
+ * the shadow stack describe their type and the distance to their call, so other data is never taken
+ * for a frame: with a kernel that works in another way, calls cost more, but are recorded
+ * correctly.
+ */
+void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *word)
+{
+	unsigned long *end = current->ret_stack + current->curr_ret_stack;
+	unsigned long word_at = (void *)word - (void *)current->ret_stack;
+	struct ktrace_place *place = &graph->places[1];
+
+	if (!graph->mult || frame != end - KTRACE_FRAME_WORDS)
+		return;
+	/*
+	 * Several tasks may come here at the same time, each with its own shadow stack. One of them
+	 * continues.
+	 */
+	if (READ_ONCE(graph->learned) || cmpxchg(&graph->learned, 0, 1))
+		return;
+	if (!ktrace_graph_finds(graph, frame)) {
+		/* Locks that a console needs may be held here. */
+		irq_work_queue(&ktrace_graph_slow);
+		return;
+	}
+	WRITE_ONCE(place->word_at, word_at);
+	WRITE_ONCE(place->below, *((unsigned long *)frame - 1));
+	WRITE_ONCE(place->top, end[-1]);
+	WRITE_ONCE(place->room, max((long)(word_at / sizeof(long)) - KTRACE_ROOM_WORDS, 0L));
+	/* Pairs with ktrace_graph_choose(), which may run on another CPU. */
+	smp_store_release(&graph->learned, 2);
+	ktrace_graph_choose(graph);
+}
+
+/* Enables the fast path, or disables it while functions are chosen one by one. */
+void ktrace_graph_set_chosen(struct ktrace_graph *graph, bool are_chosen)
+{
+	WRITE_ONCE(graph->are_chosen, are_chosen);
+	ktrace_graph_choose(graph);
+}
+
+/*
+ * Returns whether the kernel still has a hook in its list that was unregistered, or could not be
+ * registered: ftrace_shutdown_subops() puts it back if there is no memory to compute the functions
+ * that are hooked without it, and unregister_ftrace_graph() does not report that. A hook that was
+ * removed for good has a poisoned pointer.
+ */
+bool ktrace_graph_is_listed(struct ktrace_graph *graph)
+{
+	const struct ftrace_ops *ops = &graph->ops.ops;
+
+	return ops->flags & FTRACE_OPS_FL_ENABLED && ops->list.next != LIST_POISON1;
+}
+
+u32 ktrace_graph_random(void)
+{
+	return get_random_u32();
+}
+
+void ktrace_graph_init(struct ktrace_graph *graph)
+{
+	graph->ops.entryfunc = ktrace_graph_entry;
+	graph->ops.retfunc = ktrace_graph_return;
+	graph->ops.private = graph;
+	graph->place = &graph->places[0];
+}
+
+/* Waits until no callback runs any more, nor what one has queued. May sleep. */
+void ktrace_graph_synchronize(void)
+{
+	ktrace_synchronize();
+	irq_work_sync(&ktrace_graph_slow);
+}
+
+unsigned long ktrace_return_value(struct ftrace_regs *fregs)
+{
+	return fregs ? ftrace_regs_get_return_value(fregs) : 0;
+}

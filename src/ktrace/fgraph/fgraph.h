@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KTRACE_FGRAPH_H
+#define KTRACE_FGRAPH_H
+
+#ifndef __BINDGEN__
+#include <linux/ftrace.h>
+#include <linux/trace_events.h>
+#include <linux/types.h>
+#endif
+
+struct ktrace_pack;
+
+/* When the entry of a call is written; `When` in fgraph/fast_path.rs. */
+enum ktrace_when {
+	/* Only if the call takes long enough, or never. */
+	KTRACE_IF_LONG,
+	/* When a callee begins, or together with the return. */
+	KTRACE_IF_NEEDED,
+	/* When the call begins. */
+	KTRACE_AT_CALL,
+};
+
+/*
+ * Which calls take the fast path; `UsualPointers` in fgraph/fast_path.rs. `Usual` documents each
+ * member.
+ */
+struct ktrace_usual {
+	unsigned long special;
+	unsigned long opens;
+	unsigned long unwritten;
+	const u32 *when;
+	const u32 *below;
+	const u64 *least_ns;
+	u64 written;
+	u32 adds_up;
+};
+
+/* Where the kernel puts data on shadow stacks; `Place` in fgraph/fast_path.rs. */
+struct ktrace_place {
+	/* The `special` bits of a task data word if nothing is special. */
+	unsigned long settled;
+	/* The offset of that word in bytes. */
+	unsigned long word_at;
+	/* The last word of a shadow stack before a frame of this hook, and after it. */
+	unsigned long below;
+	unsigned long top;
+	/* In words: a frame that begins below this does not reach other data. */
+	unsigned long room;
+};
+
+/* A hook on calls and returns; `Shared` in fgraph/fast_path.rs. */
+struct ktrace_graph {
+	struct fgraph_ops ops;
+	struct ktrace_usual usual;
+	/* A variable of the kernel. */
+	const u32 *max_depth;
+	/*
+	 * Points to one of @places. No task data word matches the first one, so all calls take the
+	 * slow path. The second one is used once it is known where the kernel puts data.
+	 */
+	struct ktrace_place *place;
+	struct ktrace_place places[2];
+	/* 1 while the second one is being filled in, then 2. */
+	unsigned long learned;
+	/* The packs for leaves, or NULL. */
+	struct ktrace_pack __percpu *packs;
+	/* The hook's bit in the trace mask. */
+	u32 bit;
+	/* Length of a counter tick in ns, see `Timer`; 0: calls are not timed by the counter. */
+	u32 mult;
+	/* The tag of the hook's frames, in the format of `kept`. */
+	u64 tag;
+	/* Whether `set_graph_function` or `set_graph_notrace` has functions. */
+	u32 are_chosen;
+};
+
+/* A hook's data for an open call; `Stored` in fgraph/frame.rs. */
+struct ktrace_frame {
+	u64 begun;
+	u64 noted[2];
+	union {
+		struct {
+			u32 switches;
+			u8 flags;
+			u8 tag[2];
+			/* 0 once the call returns; never 0 before that, see `next_tag()`. */
+			u8 is_open;
+		};
+		u64 kept;
+	};
+};
+
+/* The same layout as `half` and `tag_flags` in Rust. */
+static_assert(offsetof(struct ktrace_frame, switches) == offsetof(struct ktrace_frame, kept));
+static_assert(offsetof(struct ktrace_frame, flags) == offsetof(struct ktrace_frame, kept) + 4);
+static_assert(offsetof(struct ktrace_frame, is_open) == offsetof(struct ktrace_frame, kept) + 7);
+
+/* Defined in Rust. */
+int ktrace_graph_called(const struct ftrace_graph_ent *call, struct ktrace_graph *graph,
+			struct ftrace_regs *fregs, struct task_struct *task);
+void ktrace_graph_returned(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
+			   struct ftrace_regs *fregs, struct task_struct *task);
+int ktrace_graph_began(const struct ftrace_graph_ent *call, struct ktrace_graph *graph,
+		       struct ftrace_regs *fregs, struct task_struct *task,
+		       struct ktrace_frame *frame);
+void ktrace_graph_added(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
+			u64 total_ns, unsigned int cpu);
+void ktrace_graph_ended(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
+			struct ftrace_regs *fregs, struct task_struct *task, u64 total_ns,
+			u64 written);
+void ktrace_graph_late(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
+		       struct ftrace_regs *fregs, struct task_struct *task, u64 total_ns);
+void ktrace_graph_full(struct ktrace_graph *graph);
+
+/* Defined in fgraph.c, called from Rust. */
+u32 ktrace_graph_random(void);
+void ktrace_graph_init(struct ktrace_graph *graph);
+void ktrace_graph_set_chosen(struct ktrace_graph *graph, bool are_chosen);
+bool ktrace_graph_task_is_in(struct ktrace_graph *graph);
+bool ktrace_graph_is_listed(struct ktrace_graph *graph);
+void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *word);
+void ktrace_graph_synchronize(void);
+unsigned long ktrace_return_value(struct ftrace_regs *fregs);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KTRACE_SHIM_H
+#define KTRACE_SHIM_H
+
+#include <linux/ftrace.h>
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+#define KTRACE_NR_SLOTS 32
+
+struct dentry;
+struct file;
+struct file_operations;
+struct inode;
+struct module;
+struct ktrace_pack;
+struct task_struct;
+struct ring_buffer_iter;
+struct trace_buffer;
+struct trace_event;
+struct trace_iterator;
+struct trace_seq;
+struct tracepoint;
+
+/* Defined in Rust, called from C. The Rust definitions have the documentation. */
+void ktrace_function_hit(unsigned int slot, unsigned long ip,
+			 unsigned long parent_ip, struct ftrace_regs *fregs,
+			 unsigned int context, pid_t pid);
+void ktrace_function_recursed(unsigned int slot);
+void ktrace_switched(u32 *mask, bool preempt, struct task_struct *prev,
+		     struct task_struct *next, unsigned int prev_state);
+void ktrace_new_task(struct task_struct *parent, struct task_struct *task);
+void ktrace_rename_task(struct task_struct *task, const char *comm);
+void ktrace_prepare_exec_task(struct task_struct *task);
+void ktrace_exec_task(struct task_struct *task, pid_t old_pid);
+void ktrace_free_task(struct task_struct *task);
+void ktrace_name_of_changes(struct task_struct *task);
+void ktrace_settle_tasks(void);
+void ktrace_reclaim_tasks(void);
+void ktrace_visit_task(void *visitor, struct task_struct *task);
+void ktrace_deferred(void);
+void ktrace_graph_interposed(unsigned int context);
+void ktrace_module_text_goes(const struct module *module, bool init_only);
+unsigned int ktrace_print_line(struct trace_iterator *iter);
+
+/* Called from Rust. Defined in symbols.c, */
+bool ktrace_bind(unsigned int index, unsigned long addr);
+int ktrace_find_kallsyms(unsigned long *addr);
+unsigned long ktrace_find_data(const char *name, unsigned long text, unsigned long text_end);
+int ktrace_locked_down(void);
+
+/* in ftrace_ops.c, */
+ftrace_func_t ktrace_slot_function(unsigned int slot);
+unsigned long ktrace_argument(struct ftrace_regs *fregs, unsigned int n);
+unsigned long ktrace_stack_pointer(struct ftrace_regs *fregs);
+
+/* in compact.c, */
+u32 ktrace_counter_mult(void);
+u64 ktrace_raw_context(u64 *flags);
+bool ktrace_is_suspended(void);
+struct ktrace_pack __percpu *ktrace_alloc_packs(void);
+void ktrace_free_packs(struct ktrace_pack __percpu *packs);
+int ktrace_watch_suspend(void);
+void ktrace_unwatch_suspend(void);
+
+/* in selftest.c, */
+bool ktrace_is_broken(char step);
+const char *ktrace_test_packs(const struct seq_operations *ops, struct trace_array *tr);
+
+/* in task.c, */
+const char *ktrace_find_task_probes(void);
+int ktrace_attach_task_probes(void);
+void ktrace_detach_task_probes(void);
+const char *ktrace_find_name_probe(void);
+int ktrace_attach_name_probe(void *user);
+void ktrace_detach_name_probe(void *user);
+void ktrace_settle_later(void);
+void ktrace_reclaim_later(void);
+void ktrace_visit_tasks(void *visitor);
+
+/* in markers.c, */
+int ktrace_watch_markers(void);
+void ktrace_unwatch_markers(void);
+
+/* in modules.c, */
+int ktrace_watch_modules(void);
+void ktrace_unwatch_modules(void);
+bool ktrace_module_has(const struct module *module, bool init_only, unsigned long address);
+size_t ktrace_symbol_name(char *text, size_t size, unsigned long address);
+
+/* in event_files.c, */
+bool ktrace_events_are_on(const struct list_head *files);
+bool ktrace_events_were_on(const struct list_head *files);
+
+/* in instances.c, */
+#define KTRACE_CHANGED_INSTANCES 1
+#define KTRACE_CHANGED_EVENTS 2
+#define KTRACE_CHANGED_FUNCTIONS 4
+u32 ktrace_take_changes(void);
+int ktrace_watch_instances(void);
+void ktrace_look_at_instances(void);
+void ktrace_unwatch_instances(void);
+
+/* and in helpers.c. */
+void ktrace_synchronize(void);
+bool ktrace_in_hardirq(void);
+bool ktrace_irqs_disabled(void);
+void ktrace_preempt_disable(void);
+void ktrace_preempt_enable(void);
+void ktrace_this_cpu_add(u64 __percpu *counter, u64 n);
+u64 ktrace_percpu_sum(u64 __percpu *counter);
+u64 __percpu *ktrace_alloc_counters(unsigned int nr);
+void ktrace_free_counters(u64 __percpu *counters);
+void __percpu *ktrace_alloc_percpu(size_t size, size_t align);
+void ktrace_free_percpu(void __percpu *memory);
+void *ktrace_this_cpu_ptr(void __percpu *memory);
+void *ktrace_cpu_ptr(void __percpu *memory, unsigned int cpu);
+void ktrace_commit(struct trace_buffer *buffer, unsigned long taskinfo_flag);
+void ktrace_name_changes(struct task_struct *task, unsigned long taskinfo_flag);
+void *ktrace_zalloc(size_t size);
+void *ktrace_realloc(void *memory, size_t size);
+void ktrace_get_dentry(struct dentry *dentry);
+bool ktrace_dentry_is_gone(struct dentry *dentry);
+struct dentry *ktrace_dentry_parent(struct dentry *dentry);
+void ktrace_set_operations(struct dentry *dentry,
+			   const struct file_operations *fops);
+int ktrace_open_by(const struct file_operations *fops, struct inode *inode,
+		   struct file *file);
+void *ktrace_inode_private(struct inode *inode);
+void ktrace_lock(void);
+void ktrace_unlock(void);
+enum print_line_t ktrace_tracer_print_line(struct trace_iterator *iter);
+struct ring_buffer_iter *ktrace_buffer_iter(struct trace_iterator *iter);
+unsigned int ktrace_event_text(struct trace_event *event, struct trace_iterator *iter,
+			       int flags);
+void ktrace_strip_newline(struct trace_seq *seq);
+
+#endif

@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Shows packs while another tracer is current: the print function of the pack event.
+//!
+//! The kernel prints the columns in front of the text (task, CPU, time), and then calls the event
+//! for the text, once for each record. Here, such a call shows one item on a line of its own, with
+//! its own time, and makes the kernel process the same record again for the next item:
+//!
+//! * For a `trace` file, the iterator's `idx` is set one ahead (see [`super::trace_reader`]). The
+//!   record is a copy that belongs to the iterator, and its [`Head::taken`] is the number of items
+//!   shown.
+//! * For readers that consume records, and the dump of a crashing kernel, the result says not to
+//!   consume this record. The number of items shown is stored in the record in the ring buffer, as
+//!   in [`super::pipe_reader`].
+//!
+//! The columns that the kernel has printed are those of the pack. They are removed, and the kernel
+//! prints a record of that item alone instead ([`Single`]), for which it calls the event again. So
+//! the line has the columns of the current tracer and of the options that are set, whatever these
+//! are.
+//!
+//! An iterator has no member in which state could be kept between two calls. So lines of other CPUs
+//! are not put between those of a pack, and an item that was written twice ([`Head::repeats`]) is
+//! shown twice.
+//!
+//! C headers: `include/linux/trace_events.h`, `kernel/trace/trace_output.h`.
+
+use core::{
+    mem::size_of,
+    ptr::{
+        addr_of,
+        addr_of_mut, //
+    },
+};
+
+use kernel::{
+    page::PAGE_SIZE,
+    prelude::*, //
+};
+
+use super::decode::{
+    take_back,
+    text_of,
+    At,
+    Cursor,
+    Made,
+    Pack, //
+};
+use crate::ktrace::compact::{
+    encoding::{
+        Call,
+        Item,
+        Said, //
+    },
+    percpu_pack::Head, //
+};
+use crate::ktrace::{
+    output::{
+        iter::Line,
+        printed::Printed,
+        seq::{
+            self,
+            Seq, //
+        },
+    },
+    private::{
+        abi,
+        ring_buffer::{
+            ring_buffer_event_data,
+            ring_buffer_event_length,
+            ring_buffer_peek, //
+        },
+        trace_options, //
+    },
+};
+
+// In some configurations, some structs behind these pointers have no members.
+#[allow(improper_ctypes)]
+extern "C" {
+    fn ktrace_buffer_iter(iter: *mut abi::trace_iterator) -> *mut abi::ring_buffer_iter;
+    fn ktrace_call_print_trace_line(iter: *mut abi::trace_iterator) -> abi::print_line_t;
+    fn ktrace_irqs_disabled() -> bool;
+}
+
+/// The text that function_graph prints before and after a record that is not a call.
+const COMMENT: &[u8] = b"/* ";
+const COMMENT_END: &[u8] = b" */\n";
+
+/// Number of spaces for each level of calls.
+const INDENT: usize = 2;
+
+/// The types of lines: values of [`Single::what`].
+const NOTHING: u32 = 0;
+const FUNCTION: u32 = 1;
+const BEGIN: u32 = 2;
+const RETURN: u32 = 3;
+const LEAF: u32 = 4;
+
+/// A record for one line. It begins like a pack, but has no words: [`Head::start`] is 0, as in no
+/// pack. It is never in a ring buffer.
+#[repr(C)]
+struct Single {
+    header: abi::trace_entry,
+    head: Head,
+    what: u32,
+    /// The function, and its return address or its depth.
+    func: u64,
+    place: u64,
+    /// Duration of the call in ns.
+    ns: u64,
+    /// Length of the text before what the event adds.
+    before: u64,
+}
+
+/// A line to be printed.
+struct Shown {
+    what: u32,
+    func: usize,
+    place: u64,
+    ns: u64,
+    time: u64,
+    /// Number of items that the line shows.
+    nr: usize,
+}
+
+impl Shown {
+    /// Creates the line of an item, and of the next one if the two are a call without callees.
+    fn new(said: &Said, next: Option<&Said>) -> Self {
+        let of_call = |what, call: &Call, time: u64| Self {
+            what,
+            func: call.func,
+            place: call.depth as u64,
+            ns: call.ns,
+            time,
+            nr: 1,
+        };
+        match (&said.item, next.map(|next| &next.item)) {
+            (Item::Function { ip, parent_ip }, _) => Self {
+                what: FUNCTION,
+                func: *ip,
+                place: *parent_ip as u64,
+                ns: 0,
+                time: said.time,
+                nr: 1,
+            },
+            // A line with the beginning of a call has the time of that beginning.
+            (Item::Begin(call), Some(Item::Return(ret)))
+                if said.item.is_ended_by(&Item::Return(*ret)) =>
+            {
+                Self {
+                    nr: 2,
+                    ..of_call(LEAF, ret, said.time.saturating_sub(call.ns))
+                }
+            }
+            (Item::Begin(call), _) => of_call(BEGIN, call, said.time.saturating_sub(call.ns)),
+            (Item::Leaf(call), _) => of_call(LEAF, call, said.time.saturating_sub(call.ns)),
+            (Item::Return(call), _) => of_call(RETURN, call, said.time),
+        }
+    }
+}
+
+impl Single {
+    fn new(kind: u16, pid: c_int, said: &Said, shown: &Shown) -> Self {
+        let mut this: Self = pin_init::zeroed();
+        this.header.type_ = kind;
+        this.header.flags = said.flags;
+        this.header.preempt_count = said.preempt_count;
+        this.header.pid = pid;
+        this.what = shown.what;
+        this.func = shown.func as u64;
+        this.place = shown.place;
+        this.ns = shown.ns;
+        this
+    }
+}
+
+// SAFETY: All members are integers, which may be zero.
+unsafe impl pin_init::Zeroable for Single {}
+
+/// Prints a record in the format of the current tracer, after the present text. Returns the
+/// kernel's result, and the length of the text before what the event added.
+///
+/// # Safety
+///
+/// `iter` must be valid and at the record of a pack.
+unsafe fn print_single(
+    iter: *mut abi::trace_iterator,
+    single: &mut Single,
+    at: At,
+) -> (c_uint, usize) {
+    // The kernel looks at the next record, and first copies this one to `iter.temp`, where the pack
+    // may be. So it gets another place for the copy.
+    let mut copy: Single = pin_init::zeroed();
+    // SAFETY: `iter` is valid, as the caller guarantees. The record and the place for its copy,
+    // which has the same size, exist until the kernel has finished. Then the members of the
+    // iterator are restored.
+    unsafe {
+        let (temp, temp_size) = ((*iter).temp, (*iter).temp_size);
+        (*iter).temp = (&raw mut copy).cast();
+        (*iter).temp_size = size_of::<Single>() as c_uint;
+        At {
+            entry: core::ptr::from_mut(single).cast(),
+            size: size_of::<Single>() as c_int,
+            ..at
+        }
+        .put(iter);
+        let printed = ktrace_call_print_trace_line(iter);
+        let shown: *const Single = (*iter).ent.cast();
+        let before = addr_of!((*shown).before).read() as usize;
+        (*iter).temp = temp;
+        (*iter).temp_size = temp_size;
+        (printed as c_uint, before)
+    }
+}
+
+/// The type of the reader.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// A file, at a copy of the record.
+    File,
+    /// A file that cannot return to the record: that of kdb, or one for which memory was short.
+    Once,
+    /// A reader that consumes records.
+    Pipe,
+}
+
+impl Reader {
+    /// Returns the type of the reader.
+    ///
+    /// # Safety
+    ///
+    /// `iter` must be valid.
+    unsafe fn of(iter: *mut abi::trace_iterator) -> Self {
+        // SAFETY: `iter` is valid, as the caller guarantees.
+        unsafe {
+            match (*iter).buffer_iter.is_null() {
+                true => Self::Pipe,
+                false if ktrace_buffer_iter(iter).is_null() || ktrace_irqs_disabled() => Self::Once,
+                false => Self::File,
+            }
+        }
+    }
+
+    /// Returns the number of the first item to show.
+    ///
+    /// # Safety
+    ///
+    /// `iter` must be valid and at the record of `pack`.
+    unsafe fn first(self, iter: *mut abi::trace_iterator, pack: &Pack) -> usize {
+        // SAFETY: `iter` is valid, as the caller guarantees.
+        let (pos, idx) = unsafe { ((*iter).pos, (*iter).idx) };
+        // Such a reader does not use `pos`, and each `read()` sets it again: see
+        // `super::pipe_reader`. If this record was already shown, its text was discarded.
+        match self {
+            Self::Pipe if pos >= 0 && pos as u32 == idx as u32 => (pos >> 32) as usize,
+            _ => pack.taken(),
+        }
+    }
+
+    /// Stores that the items from `first` up to `done` were shown. Returns what happens to the
+    /// record; `more` says whether it has more items.
+    ///
+    /// # Safety
+    ///
+    /// `iter` must be valid and at the record `at`, which is a pack.
+    unsafe fn showed(
+        self,
+        iter: *mut abi::trace_iterator,
+        at: &At,
+        (first, done): (usize, usize),
+        more: bool,
+    ) -> Printed {
+        // SAFETY: `iter` is valid and at that record, as the caller guarantees. The record of a
+        // file is a copy that belongs to the file.
+        unsafe {
+            match self {
+                Self::File => {
+                    addr_of_mut!((*at.head()).taken).write(done as u8);
+                    (*iter).idx = (*iter).idx.wrapping_add(c_long::from(more));
+                    Printed::Done
+                }
+                Self::Once => {
+                    if more {
+                        let mut seq = Seq::from_raw(addr_of_mut!((*iter).seq));
+                        seq.text("# this record has more calls, which are not shown here\n");
+                    }
+                    Printed::Done
+                }
+                Self::Pipe => {
+                    (*iter).pos = (first as i64) << 32 | i64::from((*iter).idx as u32);
+                    match more && note_in_buffer(iter, at, done) {
+                        true => Printed::Kept,
+                        false => Printed::Done,
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Stores the number of shown items in the pack that is in the ring buffer. Returns false if the
+/// next record there is not the pack: then the reader cannot return to it.
+///
+/// # Safety
+///
+/// `iter` must belong to a reader that consumes records, and `at` must be its current record.
+unsafe fn note_in_buffer(iter: *mut abi::trace_iterator, at: &At, done: usize) -> bool {
+    let (mut ts, mut lost) = (0, 0);
+    // SAFETY: `buffer` is the buffer that is read. Its next record exists as long as this reader
+    // excludes other readers and does not consume it.
+    unsafe {
+        let buffer = (*(*iter).array_buffer).buffer;
+        let event = ring_buffer_peek(buffer, at.cpu, &mut ts, &mut lost);
+        if event.is_null() {
+            return false;
+        }
+        let there = At {
+            entry: ring_buffer_event_data(event).cast(),
+            size: ring_buffer_event_length(event) as c_int,
+            ts,
+            lost,
+            cpu: at.cpu,
+        };
+        let kind = u32::from((*at.entry).type_);
+        let is_same = there.is_pack(kind)
+            && match (there.pack(), at.pack()) {
+                (Some(there), Some(own)) => there.is_same(&own),
+                _ => false,
+            };
+        if is_same {
+            addr_of_mut!((*there.head()).taken).write(done as u8);
+        }
+        is_same
+    }
+}
+
+/// Shows the next item of the pack at an iterator, or the text of a [`Single`].
+///
+/// # Safety
+///
+/// Only for the print function in `event.c`: `iter` must be valid and at a record with the type
+/// number of packs.
+#[no_mangle]
+unsafe extern "C" fn ktrace_pack_print(iter: *mut abi::trace_iterator) -> c_uint {
+    // SAFETY: `iter` is valid and at a record of that type, as the caller guarantees. The length of
+    // the record is checked before it is read.
+    unsafe {
+        let at = At::new(iter);
+        if at.is_long(size_of::<Single>()) && (*at.head()).start == 0 {
+            return print_text(iter, &at);
+        }
+        match at.pack() {
+            Some(pack) => print_next(iter, at, &pack),
+            None => print_nothing(iter),
+        }
+    }
+}
+
+/// Prints the text of a record that has no items.
+///
+/// # Safety
+///
+/// `iter` must be valid.
+unsafe fn print_nothing(iter: *mut abi::trace_iterator) -> c_uint {
+    // SAFETY: `iter` is valid, as the caller guarantees, and only this function uses its text.
+    let mut seq = unsafe { Seq::from_raw(addr_of_mut!((*iter).seq)) };
+    seq.text("funcgraph_pack: no calls\n");
+    seq.code()
+}
+
+/// Prints the next item of a pack, with its own columns.
+///
+/// # Safety
+///
+/// `iter` must be valid and at the record `at`, which is `pack`.
+unsafe fn print_next(iter: *mut abi::trace_iterator, at: At, pack: &Pack) -> c_uint {
+    // SAFETY: `iter` is valid and at that record, as the caller guarantees. The words are read
+    // before the kernel looks for the next record.
+    unsafe {
+        let reader = Reader::of(iter);
+        let first = reader.first(iter, pack);
+        let words = pack.in_place();
+        let own = Cursor::new(pack, &words, first, 0);
+        let Some(said) = own.next else {
+            return print_nothing(iter);
+        };
+        let mut next = own;
+        next.advance(&words);
+        let shown = Shown::new(&said, next.next.as_ref());
+        if shown.nr > 1 {
+            next.advance(&words);
+        }
+        let more = next.next.is_some();
+
+        let text = text_of(iter);
+        let (len, is_comment) = (text.len(), text.ends_with(COMMENT));
+        // Prints the columns again, without a text, to find out their length.
+        let kind = (*at.entry).type_;
+        let mut single = Single::new(kind, own.pid, &said, &shown);
+        single.what = NOTHING;
+        let here = At { lost: 0, ..at };
+        let (printed, before) = print_single(iter, &mut single, here);
+        if printed != Printed::Done as c_uint {
+            here.put(iter);
+            return Printed::Partial as c_uint;
+        }
+        let columns = before.saturating_sub(len);
+        take_back(iter, len.saturating_sub(columns));
+
+        single.what = shown.what;
+        let then = At {
+            ts: shown.time,
+            ..here
+        };
+        let (printed, _) = print_single(iter, &mut single, then);
+        at.put(iter);
+        let is_whole = printed == Printed::Done as c_uint && (*iter).seq.full == 0;
+        // If the text is longer than a page, `splice()` passes the first page to the reader, and
+        // the kernel drops the rest.
+        let is_too_long = reader == Reader::Pipe && text_of(iter).len() > PAGE_SIZE;
+        if !is_whole || is_too_long && columns < len {
+            return Printed::Partial as c_uint;
+        }
+        let done = first.wrapping_add(shown.nr);
+        let printed = reader.showed(iter, &at, (first, done), more);
+        if is_comment && printed == Printed::Done {
+            // function_graph itself adds the end of the comment.
+            let len = text_of(iter).len();
+            if text_of(iter).ends_with(COMMENT_END) {
+                take_back(iter, len.saturating_sub(COMMENT_END.len()));
+            }
+        }
+        printed.code()
+    }
+}
+
+/// Adds the text of a line.
+///
+/// # Safety
+///
+/// `iter` must be valid and at a [`Single`].
+unsafe fn print_text(iter: *mut abi::trace_iterator, at: &At) -> c_uint {
+    let single: *mut Single = at.entry.cast();
+    // SAFETY: `iter` is at a `Single`, as the caller guarantees, so the record is that long. All
+    // its members are integers.
+    unsafe {
+        addr_of_mut!((*single).before).write_unaligned(text_of(iter).len() as u64);
+        let what = addr_of!((*single).what).read_unaligned();
+        let func = addr_of!((*single).func).read_unaligned() as usize;
+        let place = addr_of!((*single).place).read_unaligned();
+        let ns = addr_of!((*single).ns).read_unaligned();
+        if what == FUNCTION {
+            let header = at.entry.read_unaligned();
+            let said = Said {
+                item: Item::Function {
+                    ip: func,
+                    parent_ip: place as usize,
+                },
+                time: at.ts,
+                flags: header.flags,
+                preempt_count: header.preempt_count,
+            };
+            let (mut made, len) = Made::new(header.pid, &said);
+            At {
+                entry: made.as_mut_ptr(),
+                size: len as c_int,
+                ..*at
+            }
+            .put(iter);
+            let printed = Line::new(iter, None, 0, None).text();
+            at.put(iter);
+            return printed.code();
+        }
+        let has_columns = trace_options::flags((*iter).tr) & trace_options::CONTEXT_INFO != 0;
+        let mut seq = Seq::from_raw(addr_of_mut!((*iter).seq));
+        if what != NOTHING {
+            print_call(
+                &mut seq,
+                what,
+                func,
+                place as i32,
+                has_columns.then_some(ns),
+            );
+        }
+        seq.code()
+    }
+}
+
+/// Adds a call in the format of function_graph; with its duration in ns if that column is shown.
+fn print_call(seq: &mut Seq<'_>, what: u32, func: usize, depth: i32, ns: Option<u64>) {
+    match ns {
+        Some(_) if what == BEGIN => seq.text("              |  "),
+        Some(ns) => {
+            let mark = [seq::mark(ns) as u8, b' '];
+            seq.bytes(&mark);
+            seq.duration(ns);
+            seq.text("|  ");
+        }
+        None => {}
+    }
+    seq.spaces((depth.max(0) as usize).wrapping_mul(INDENT));
+    if what == RETURN {
+        // The preceding lines may be of other tasks, so the function is named.
+        seq.text("} /* ");
+        seq.symbol(func);
+        seq.text(" */\n");
+    } else {
+        seq.symbol(func);
+        seq.text(if what == BEGIN { "() {\n" } else { "();\n" });
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The filter state of one task id: words that are read without a lock, and written as [the parent
+//! module](super) describes.
+
+use kernel::sync::atomic::{
+    Atomic,
+    Relaxed, //
+};
+
+use super::inherited::Born;
+use crate::{
+    filter::verdict::Forget,
+    ktrace::sync::read_once::Once, //
+};
+
+/// The filter state of a task id.
+#[derive(Default)]
+pub(super) struct Entry {
+    /// The mask in the lower half, the tag of the task in the upper half.
+    verdict: Verdict,
+    /// The inherited selection of the task.
+    traced: Bits,
+    excluded: Bits,
+    /// The generation in which a hook evaluated the filters for the task; 0 if none has.
+    pub(super) decided: Bits,
+    /// The latest generation in which another task renamed it, until the worker has rechecked the
+    /// task; otherwise 0.
+    pub(super) doubted: Bits,
+}
+
+struct Verdict(Atomic<u64>);
+
+pub(super) struct Bits(Atomic<u32>);
+
+impl Default for Verdict {
+    fn default() -> Self {
+        Self(Atomic::new(0))
+    }
+}
+
+impl Default for Bits {
+    fn default() -> Self {
+        Self(Atomic::new(0))
+    }
+}
+
+impl Bits {
+    pub(super) fn get(&self) -> u32 {
+        self.0.read_once()
+    }
+
+    pub(super) fn set(&self, bits: u32) {
+        self.0.write_once(bits);
+    }
+}
+
+fn pack(mask: u32, tag: u32) -> u64 {
+    u64::from(tag) << 32 | u64::from(mask)
+}
+
+impl Entry {
+    /// Returns the bits of the trace arrays whose filter selects the task. Any context.
+    #[inline]
+    pub(super) fn mask(&self) -> u32 {
+        self.verdict.0.read_once() as u32
+    }
+
+    /// Returns whether this is the state of the task with this tag, and not of a former owner of
+    /// the id.
+    pub(super) fn is_of(&self, tag: u32) -> bool {
+        (self.verdict.0.read_once() >> 32) as u32 == tag
+    }
+
+    pub(super) fn set_verdict(&self, mask: u32, tag: u32) {
+        self.verdict.0.write_once(pack(mask, tag));
+    }
+
+    /// Clears `bit` in the mask.
+    pub(super) fn lift(&self, bit: u32) {
+        let before = self.verdict.0.load(Relaxed);
+        // If this fails, the task is being freed concurrently, and its mask is cleared as a whole.
+        let _ = self
+            .verdict
+            .0
+            .cmpxchg(before, before & !u64::from(bit), Relaxed);
+    }
+
+    /// Clears the mask and the tag when the task with this tag is freed. `rules` need not be held.
+    pub(super) fn free(&self, tag: u32) {
+        let mut before = self.verdict.0.load(Relaxed);
+        // Not if the id has a new owner, even if that stores its own tag concurrently.
+        while (before >> 32) as u32 == tag {
+            match self.verdict.0.cmpxchg(before, 0, Relaxed) {
+                Ok(_) => return,
+                Err(now) => before = now,
+            }
+        }
+    }
+
+    pub(super) fn born(&self) -> Born {
+        Born {
+            traced: self.traced.get(),
+            excluded: self.excluded.get(),
+        }
+    }
+
+    pub(super) fn set_born(&self, born: Born) {
+        self.traced.set(born.traced);
+        self.excluded.set(born.excluded);
+    }
+
+    pub(super) fn forget_born(&self, bit: u32, what: Forget) {
+        let mut born = self.born();
+        born.forget(bit, what);
+        self.set_born(born);
+    }
+
+    /// Resets the state to that of an unused id.
+    pub(super) fn clear(&self) {
+        self.set_verdict(0, 0);
+        self.set_born(Born::default());
+        self.decided.set(0);
+        self.doubted.set(0);
+    }
+}

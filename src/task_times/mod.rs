@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Task accounting: how long each task runs, waits for a CPU and is blocked, and which task wakes
+//! it.
+
+pub(crate) mod accounting;
+mod clock_times;
+pub(crate) mod transition;
+pub(crate) mod types;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Times of tasks and calls, as events, records and the accounting share them.
+
+use crate::ktrace::task::Comm;
+
+/// The task or interrupt that woke a task. Probes on the events may read it: see `events.c`.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct Waker {
+    /// The task that was running. If `context` is not 0, an interrupt on top of it is the waker,
+    /// which need not be related to this task.
+    pub(crate) comm: Comm,
+    /// The id of that task.
+    pub(crate) pid: i32,
+    /// 0: that task itself; 1 to 3: a softirq, hardirq or NMI on top of it.
+    pub(crate) context: u8,
+}
+
+/// A blocked interval of a task. Probes on the events may read it: see `events.c`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Block {
+    /// The duration in ns.
+    pub(crate) ns: u64,
+    /// The state in which the task was blocked, a value of
+    /// [`STATE_NAMES`](crate::ktrace::task::sched::STATE_NAMES).
+    pub(crate) state: u32,
+}
+
+/// The most recent blocked interval of a task.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Blocked {
+    /// The state in which the task was blocked, a value of
+    /// [`STATE_NAMES`](crate::ktrace::task::sched::STATE_NAMES).
+    pub(crate) state: u32,
+    /// The address in the function that blocked, as in `/proc/PID/wchan`; 0 if unknown.
+    pub(crate) caller: usize,
+    /// The waker.
+    pub(crate) waker: Waker,
+}
+
+/// The total time of a task off its CPU up to now. The difference of two values is the time in
+/// between.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct OffCpu {
+    pub(crate) wait_ns: u64,
+    pub(crate) block_ns: u64,
+}
+
+/// The total times of a task since it was first observed. Probes on the events may read it: see
+/// `events.c`.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct Totals {
+    pub(crate) run_ns: u64,
+    pub(crate) wait_ns: u64,
+    pub(crate) block_ns: u64,
+}
+
+/// The run, wait and block times of a call that lost the CPU.
+pub(crate) struct CallTimes {
+    pub(crate) func: usize,
+    pub(crate) depth: i32,
+    pub(crate) run_ns: u64,
+    pub(crate) wait_ns: u64,
+    pub(crate) block_ns: u64,
+    pub(crate) switches: u32,
+    pub(crate) blocked: Blocked,
+}

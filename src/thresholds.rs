@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The limits that a call must meet to be recorded: maximum depth and minimum duration.
+
+use kernel::sync::atomic::Atomic;
+
+use crate::{
+    filter::{
+        error::{
+            Fault,
+            InputError, //
+        },
+        input::Written, //
+    },
+    relaxed_u64::Word, //
+};
+
+/// How the duration of a call divides, in ns.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Split {
+    pub(crate) total: u64,
+    /// Time on a CPU.
+    pub(crate) run: u64,
+    /// Time runnable but not running.
+    pub(crate) wait: u64,
+    /// Time blocked.
+    pub(crate) block: u64,
+}
+
+impl Split {
+    /// Creates the times of a call that was on a CPU all the time.
+    #[inline]
+    pub(crate) fn undivided(total: u64) -> Self {
+        Self {
+            total,
+            run: total,
+            wait: 0,
+            block: 0,
+        }
+    }
+
+    /// Creates the times of a call whose run/wait/block split is unknown.
+    pub(crate) fn unknown(total: u64) -> Self {
+        Self {
+            total,
+            ..Self::default()
+        }
+    }
+}
+
+/// The part of a call's time that a threshold applies to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    Total,
+    Run,
+    Wait,
+    Block,
+}
+
+impl Part {
+    /// All parts, in the order in which they are shown.
+    pub(crate) const ALL: [Self; 4] = [Self::Total, Self::Run, Self::Wait, Self::Block];
+
+    /// Returns the name of the part in the control file.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Total => "total",
+            Self::Run => "run",
+            Self::Wait => "wait",
+            Self::Block => "block",
+        }
+    }
+
+    fn of(self, split: &Split) -> u64 {
+        match self {
+            Self::Total => split.total,
+            Self::Run => split.run,
+            Self::Wait => split.wait,
+            Self::Block => split.block,
+        }
+    }
+}
+
+/// Thresholds in ns, one for each part; 0 means none.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Thresholds([u64; 4]);
+
+impl Thresholds {
+    /// Returns the threshold of one part.
+    pub(crate) fn get(&self, part: Part) -> u64 {
+        self.0.get(part as usize).copied().unwrap_or(0)
+    }
+
+    /// Sets the threshold of one part.
+    pub(crate) fn set(&mut self, part: Part, ns: u64) {
+        if let Some(place) = self.0.get_mut(part as usize) {
+            *place = ns;
+        }
+    }
+
+    /// Returns the smallest threshold, 0 if none is set.
+    pub(crate) fn shortest(&self) -> u64 {
+        let some = self.0.into_iter().filter(|ns| *ns != 0);
+        some.min().unwrap_or(0)
+    }
+
+    /// Returns whether a call reaches at least one of the thresholds.
+    pub(crate) fn reached_by(&self, split: &Split) -> bool {
+        let reached = |part: Part| match self.get(part) {
+            0 => false,
+            ns => part.of(split) >= ns,
+        };
+        Part::ALL.into_iter().any(reached)
+    }
+}
+
+/// The limits of one trace array.
+///
+/// Calls read them in any context while they change: a call may see a mix of old and new limits.
+#[derive(Default)]
+pub(crate) struct Limits {
+    thresholds: [Word; 4],
+    /// The kernel's own `tracing_thresh` if it applies to this trace array, else 0.
+    tracing_thresh: Word,
+    /// The smallest of [`Limits::all_thresholds`].
+    least: Word,
+    max_depth: Word,
+}
+
+impl Limits {
+    /// Returns the smallest threshold in ns, 0 if none is set. A shorter call cannot reach any
+    /// threshold; a longer one must be checked in detail.
+    #[inline]
+    pub(crate) fn least_ns(&self) -> u64 {
+        self.least.get()
+    }
+
+    /// Returns the cell of [`Self::least_ns`]; the C fast path reads it on each call.
+    pub(crate) fn least_ns_word(&self) -> &Atomic<u64> {
+        self.least.as_atomic()
+    }
+
+    /// Returns the thresholds that were set for this trace array.
+    pub(crate) fn thresholds(&self) -> Thresholds {
+        let mut thresholds = Thresholds::default();
+        for (part, word) in Part::ALL.into_iter().zip(&self.thresholds) {
+            thresholds.set(part, word.get());
+        }
+        thresholds
+    }
+
+    /// Returns the effective thresholds: the kernel's `tracing_thresh` is used as the threshold of
+    /// the total time if this trace array has none.
+    pub(crate) fn all_thresholds(&self) -> Thresholds {
+        let mut thresholds = self.thresholds();
+        if thresholds.get(Part::Total) == 0 {
+            thresholds.set(Part::Total, self.tracing_thresh.get());
+        }
+        thresholds
+    }
+
+    /// Sets the thresholds. Must not run concurrently with itself or with
+    /// [`Limits::set_tracing_thresh`].
+    pub(crate) fn set_thresholds(&self, thresholds: Thresholds) {
+        for (part, word) in Part::ALL.into_iter().zip(&self.thresholds) {
+            word.set(thresholds.get(part));
+        }
+        self.least.set(self.all_thresholds().shortest());
+    }
+
+    /// Sets the kernel's `tracing_thresh`, in ns; 0 means none. Must not run concurrently with
+    /// itself or with [`Limits::set_thresholds`].
+    pub(crate) fn set_tracing_thresh(&self, ns: u64) {
+        self.tracing_thresh.set(ns);
+        self.least.set(self.all_thresholds().shortest());
+    }
+
+    /// Returns the maximum depth of recorded calls; 0 means no limit.
+    #[inline]
+    pub(crate) fn max_depth(&self) -> u32 {
+        self.max_depth.get() as u32
+    }
+
+    /// Sets the maximum depth of recorded calls; 0 means no limit.
+    pub(crate) fn set_max_depth(&self, depth: u32) {
+        self.max_depth.set(u64::from(depth));
+    }
+}
+
+/// Parses a depth. White space alone is 0; `None` if there are only comments.
+pub(crate) fn parse_depth(text: &[u8]) -> Result<Option<u32>, InputError> {
+    let word = match Written::new(text) {
+        Written::Nothing => return Ok(Some(0)),
+        Written::Comments => return Ok(None),
+        Written::Value(word) => word,
+    };
+    match number(word) {
+        Some(depth) if depth <= u64::from(u32::MAX) => Ok(Some(depth as u32)),
+        _ => Err(InputError::new(Fault::NotADepth, word, 0)),
+    }
+}
+
+/// Parses thresholds in us and stores them in `thresholds`.
+///
+/// The text has pairs of a part's name and a number; a number alone is the threshold of the total.
+/// 0 removes a threshold. Lines that begin with `#` are comments. If the text is invalid,
+/// `thresholds` is unchanged.
+pub(crate) fn parse_thresholds(text: &[u8], thresholds: &mut Thresholds) -> Result<(), InputError> {
+    let mut new = *thresholds;
+    let mut part = None;
+    let mut last: &[u8] = &[];
+    let wrong = |word: &[u8]| InputError::new(Fault::NotAThreshold, word, 0);
+    let lines = text.split(|byte| *byte == b'\n');
+    for line in lines.filter(|line| !line.trim_ascii_start().starts_with(b"#")) {
+        for word in line
+            .split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty())
+        {
+            last = word;
+            let named = Part::ALL
+                .into_iter()
+                .find(|part| part.name().as_bytes() == word);
+            match (named, number(word).and_then(|us| us.checked_mul(1000))) {
+                (Some(named), _) if part.is_none() => part = Some(named),
+                (None, Some(ns)) => new.set(part.take().unwrap_or(Part::Total), ns),
+                _ => return Err(wrong(word)),
+            }
+        }
+    }
+    if part.is_some() {
+        return Err(wrong(last));
+    }
+    *thresholds = new;
+    Ok(())
+}
+
+/// Parses a decimal number; `None` if `word` is not one or exceeds 64 bits.
+fn number(word: &[u8]) -> Option<u64> {
+    if word.is_empty() {
+        return None;
+    }
+    word.iter().try_fold(0u64, |number, byte| {
+        let digit = byte.checked_sub(b'0').filter(|digit| *digit < 10)?;
+        number.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
