@@ -4,15 +4,15 @@
 
 use crate::{
     ktrace::task::Comm,
-    relaxed_u64::Word, //
+    relaxed_u64::RelaxedU64, //
 };
 
 /// A task's `comm`, stored as two words. A reader that runs during a change may see one word of the
 /// old name and one of the new name.
 #[derive(Default)]
-pub(crate) struct Name([Word; 2]);
+pub(crate) struct AtomicComm([RelaxedU64; 2]);
 
-impl Name {
+impl AtomicComm {
     /// Returns the current name.
     pub(crate) fn get(&self) -> Comm {
         let [low, high] = &self.0;

@@ -309,7 +309,7 @@ impl Control {
         set.map_err(|error| self.refuse(data, &error))?;
         self.replace = false;
         if let Some(state) = STATE.lock().as_mut() {
-            state.see_markers();
+            state.sync_markers();
         }
         Ok(())
     }

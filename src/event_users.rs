@@ -13,11 +13,11 @@ use crate::{
 };
 
 /// Receives notifications about listeners of the events in `events/ferrotrace/`.
-pub(crate) struct Users;
+pub(crate) struct EventUserCount;
 
-bind_event_users!(Users);
+bind_event_users!(EventUserCount);
 
-impl EventUsers for Users {
+impl EventUsers for EventUserCount {
     fn changed(any: bool) -> Result {
         let mut state = STATE.lock();
         let Some(state) = state.as_mut() else {

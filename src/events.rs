@@ -36,7 +36,7 @@ use crate::{
         },
         value_names::Names, //
     },
-    task_filter::Watch,
+    task_filter::TaskFilter,
     task_times::types::{
         Block,
         CallTimes,
@@ -47,7 +47,7 @@ use crate::{
 
 /// Returns whether the filter of a trace array selects a task. To be called by probes only.
 fn wanted(tr: &TraceArray, task: Task<'_>) -> bool {
-    trace_mask::wants(tr, task::mask_of::<Watch>(task))
+    trace_mask::wants(tr, task::mask_of::<TaskFilter>(task))
 }
 
 /// Names of the contexts that can wake a task: the values of [`Waker::context`].

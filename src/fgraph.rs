@@ -48,22 +48,22 @@ use crate::{
                 self as compact,
                 Item, //
             },
-            percpu_pack::Outcome,
+            percpu_pack::PackResult,
             writer::Packer, //
         },
         fgraph::{
             self,
             bind_graph_hook,
-            Both,
             Call,
             Caller,
+            ClockPair,
+            CounterTime,
+            FastPathConfig,
             FrameRef,
             GraphHook,
-            Moment,
             Open,
             Return,
             TaskWord,
-            Usual,
             When, //
         },
         record::{
@@ -90,7 +90,7 @@ use crate::{
         Active,
         Profile, //
     },
-    task_filter::Watch,
+    task_filter::TaskFilter,
     task_times::{
         accounting::Accounts,
         types::{
@@ -275,9 +275,9 @@ impl Graph {
     #[inline]
     fn pack(&self, open: &Open<'_>, context: Context, item: &Item, count: Count) -> Option<bool> {
         match self.recorder.pack(open.tr(), context, item) {
-            Outcome::Packed => Some(self.count(open, count, Ok(()))),
-            Outcome::NotWritten => Some(self.count(open, count, Err(NotWritten))),
-            Outcome::Other => None,
+            PackResult::Packed => Some(self.count(open, count, Ok(()))),
+            PackResult::NotWritten => Some(self.count(open, count, Err(NotWritten))),
+            PackResult::Fallback => None,
         }
     }
 
@@ -345,7 +345,7 @@ impl Graph {
     fn write_now(&self, call: &Call<'_>) -> bool {
         let flags = self.recorder.flags();
         if flags & (option::MORE_AT_CALL | option::COMPACT) != 0 {
-            return self.write_more(&call.again(), flags);
+            return self.write_more(&call.reborrow(), flags);
         }
         let entry = GraphEntry {
             func: call.func,
@@ -384,7 +384,7 @@ impl Graph {
     /// Returns the run, wait and block times of a call, and how often it lost the CPU. The times
     /// are all zero if they are unknown, because the task was not accounted in between.
     fn divide(&self, task: Task<'_>, frame: FrameRef<'_>, total: u64) -> (Split, u32) {
-        let switches = task.switches().wrapping_sub(frame.kept());
+        let switches = task.switches().wrapping_sub(frame.half());
         if switches == 0 {
             return (Split::undivided(total), 0);
         }
@@ -392,15 +392,15 @@ impl Graph {
             // An idle task, which is not accounted.
             return (Split::undivided(total), 0);
         };
-        let seen = self.accounts.has_seen_since(task, frame.kept());
-        let parts = frame.noted().filter(|_| seen);
+        let seen = self.accounts.has_seen_since(task, frame.half());
+        let parts = frame.off_cpu().filter(|_| seen);
         let parts = parts.and_then(|[wait_before, block_before]| {
             let wait = now.wait_ns.checked_sub(wait_before)?;
             let block = now.block_ns.checked_sub(block_before)?;
             Some((wait, block))
         });
         let Some((wait, block)) = parts else {
-            self.accounts.count_untold();
+            self.accounts.count_missing();
             return (Split::unknown(total), switches);
         };
         // The clocks of these times agree where it matters, but may differ in the last digits.
@@ -457,7 +457,7 @@ impl Graph {
     /// Writes the entry and the exit of a call that returns, within which nothing was recorded.
     #[inline]
     fn write_leaf(&self, ret: &Return<'_>, context: Context, total_ns: u64) {
-        if self.pack_return(&ret.again(), context, total_ns, Item::Leaf) {
+        if self.pack_return(&ret.reborrow(), context, total_ns, Item::Leaf) {
             return;
         }
         if self.write_entry_of(ret, context, total_ns) {
@@ -479,7 +479,7 @@ impl Graph {
     fn write_return(&self, ret: &Return<'_>, context: Context, total_ns: u64) {
         let flags = self.recorder.flags();
         if flags & option::COMPACT != 0
-            && self.pack_return(&ret.again(), context, total_ns, Item::Return)
+            && self.pack_return(&ret.reborrow(), context, total_ns, Item::Return)
         {
             return;
         }
@@ -522,7 +522,7 @@ impl Graph {
 
 impl GraphHook for Graph {
     #[inline]
-    fn called(&self, call: &Call<'_>) -> bool {
+    fn entry(&self, call: &Call<'_>) -> bool {
         let flags = self.recorder.flags();
         let notes = call.task_word();
         let mut state = notes.get_or_begin(
@@ -537,8 +537,11 @@ impl GraphHook for Graph {
             // The return of this call clears the flag. It is recognized by its frame, because the
             // kernel calls the hook with the first index also for returns of calls that only other
             // hooks trace.
-            if call.keep(call.task().switches(), EXCLUDED).is_none() {
-                self.stack_full();
+            if call
+                .reserve_frame(call.task().switches(), EXCLUDED)
+                .is_none()
+            {
+                self.overrun();
                 return false;
             }
             notes.set(state | word::NOTRACE);
@@ -552,25 +555,25 @@ impl GraphHook for Graph {
             When::AtCall => (WRITTEN, word::UNNOTED),
             _ => (0, word::UNWRITTEN | word::UNNOTED),
         };
-        let Some(frame) = call.keep(call.task().switches(), marks) else {
-            self.stack_full();
+        let Some(frame) = call.reserve_frame(call.task().switches(), marks) else {
+            self.overrun();
             return false;
         };
         if when != When::IfLong && state & word::UNWRITTEN != 0 {
-            self.write_open(&call.again(), call.context(), 1);
+            self.write_open(&call.reborrow(), call.context(), 1);
             state &= !word::UNWRITTEN;
         }
         notes.set(state | opens);
         if when == When::AtCall && !self.write_now(call) {
-            frame.disown();
+            frame.invalidate();
             return false;
         }
         true
     }
 
     #[inline]
-    fn returned(&self, ret: &Return<'_>) {
-        let now = Moment::now();
+    fn ret(&self, ret: &Return<'_>) {
+        let now = CounterTime::now();
         let notes = ret.task_word();
         let mut state = notes.get();
         if !is_known(state, ret) {
@@ -578,7 +581,7 @@ impl GraphHook for Graph {
             return;
         }
         if state & word::NOTRACE != 0 {
-            let Some(frame) = ret.kept() else {
+            let Some(frame) = ret.frame() else {
                 return;
             };
             state &= !word::NOTRACE;
@@ -596,7 +599,7 @@ impl GraphHook for Graph {
         if state & word::CHOSEN != 0 {
             state = chosen_after(state, ret.depth());
         }
-        let Some(frame) = ret.kept() else {
+        let Some(frame) = ret.frame() else {
             notes.set(state);
             return;
         };
@@ -609,7 +612,7 @@ impl GraphHook for Graph {
             notes.set(state & !word::UNWRITTEN);
             if !frame.is_set(LOST) {
                 let (split, switches) = self.divide(ret.task(), frame, total);
-                self.write_divided(&ret.again(), ret.context(), &split, switches);
+                self.write_divided(&ret.reborrow(), ret.context(), &split, switches);
             }
             return;
         }
@@ -618,62 +621,62 @@ impl GraphHook for Graph {
             return;
         }
         if let Some(profile) = self.profile() {
-            return match ret.task().switches() == frame.kept() {
+            return match ret.task().switches() == frame.half() {
                 true => profile.add_call(ret.func, Split::undivided(total)),
-                false => self.add_divided(&ret.again(), frame, total),
+                false => self.add_divided(&ret.reborrow(), frame, total),
             };
         }
         let (split, switches) = self.divide(ret.task(), frame, total);
         if self.least_ns() != 0 && !self.limits().all_thresholds().reached_by(&split) {
             return;
         }
-        self.write_whole(&ret.again(), &split, switches);
+        self.write_whole(&ret.reborrow(), &split, switches);
         notes.set(state & !word::UNWRITTEN);
     }
 
-    fn usual(&self, tag: u32) -> Option<Usual<'_>> {
-        Some(Usual {
-            special: word::SEEN | word::TAG | word::NOTRACE | word::CHOSEN,
-            settled: settled(tag),
-            opens: word::UNWRITTEN | word::UNNOTED,
+    fn fast_path(&self, tag: u32) -> Option<FastPathConfig<'_>> {
+        Some(FastPathConfig {
+            slow_mask: word::SEEN | word::TAG | word::NOTRACE | word::CHOSEN,
+            slow_value: settled(tag),
+            set_on_entry: word::UNWRITTEN | word::UNNOTED,
             unwritten: word::UNWRITTEN,
             written: WRITTEN,
             when: match self.profile {
                 Some(_) => &NEVER_WRITTEN,
                 None => self.recorder.when(),
             },
-            below: self.recorder.plain_below(),
-            least_ns: self.limits().least_ns_word(),
-            adds_up: self.profile.is_some(),
+            max_depth: self.recorder.plain_below(),
+            threshold_ns: self.limits().least_ns_word(),
+            profile: self.profile.is_some(),
         })
     }
 
     #[inline]
-    fn added(&self, cpu: usize, func: usize, total_ns: u64) {
+    fn fast_ret_profile(&self, cpu: usize, func: usize, total_ns: u64) {
         if let Some(profile) = self.profile() {
             profile.add_undivided(cpu, func, total_ns);
         }
     }
 
     #[inline]
-    fn began(&self, call: &Call<'_>, frame: FrameRef<'_>) -> bool {
+    fn fast_entry(&self, call: &Call<'_>, frame: FrameRef<'_>) -> bool {
         let written = self.write_now(call);
         if !written {
-            frame.disown();
+            frame.invalidate();
         }
         written
     }
 
     #[inline]
-    fn ended(&self, ret: &Return<'_>, total_ns: u64, written: bool) {
+    fn fast_ret(&self, ret: &Return<'_>, total_ns: u64, written: bool) {
         match written {
             true => self.write_return(ret, ret.context(), total_ns),
-            false => self.write_leaf(&ret.again(), ret.context(), total_ns),
+            false => self.write_leaf(&ret.reborrow(), ret.context(), total_ns),
         }
     }
 
     #[cold]
-    fn late(&self, ret: &Return<'_>, total_ns: u64) {
+    fn fast_ret_late(&self, ret: &Return<'_>, total_ns: u64) {
         let split = Split::undivided(total_ns);
         if self.least_ns() == 0 || self.limits().all_thresholds().reached_by(&split) {
             self.write_whole(ret, &split, 0);
@@ -681,18 +684,18 @@ impl GraphHook for Graph {
     }
 
     #[cold]
-    fn stack_full(&self) {
+    fn overrun(&self) {
         self.recorder.add(Count::StackFull);
     }
 
-    fn leaves(&self, open: &Open<'_>) {
+    fn sched_out(&self, open: &Open<'_>) {
         let notes = open.task_word();
         let state = notes.get();
         if !is_known(state, open) || state & (word::UNNOTED | word::UNWRITTEN) == 0 {
             return;
         }
         if state & word::UNNOTED != 0 {
-            self.note(open);
+            self.save_off_cpu(open);
         }
         notes.set(state & !word::UNNOTED);
         // The records that are written while the task is switched out must follow these entries.
@@ -709,7 +712,7 @@ impl GraphHook for Graph {
         }
     }
 
-    fn ends(&self, open: &Open<'_>) {
+    fn task_exit(&self, open: &Open<'_>) {
         let state = open.task_word().get();
         if is_known(state, open) && self.when() != When::IfLong {
             self.write_open_of(open, open.context(), state);
@@ -721,15 +724,15 @@ impl Graph {
     /// Saves the task's off-CPU time in the frames of all open calls, before the task loses the
     /// CPU.
     #[inline]
-    fn note(&self, open: &Open<'_>) {
+    fn save_off_cpu(&self, open: &Open<'_>) {
         let Some(off_cpu) = self.accounts.off_cpu(open.task()) else {
             return;
         };
-        let now = Both::now();
+        let now = ClockPair::now();
         for up in 0..=open.depth() {
-            match open.kept(up) {
-                Some(frame) if frame.is_noted() => break,
-                Some(frame) => frame.note([off_cpu.wait_ns, off_cpu.block_ns], now),
+            match open.frame(up) {
+                Some(frame) if frame.has_off_cpu() => break,
+                Some(frame) => frame.save_off_cpu([off_cpu.wait_ns, off_cpu.block_ns], now),
                 // A call that only another hook traces.
                 None => {}
             }
@@ -788,7 +791,7 @@ fn for_each_profile(task: Task<'_>, add: impl Fn(&Profile)) {
     if !profile::is_active() {
         return;
     }
-    let mask = task::mask_of::<Watch>(task);
+    let mask = task::mask_of::<TaskFilter>(task);
     fgraph::for_each_hook::<Graph>(|tr, graph| {
         if let Some(profile) = graph.profile().filter(|_| trace_mask::wants(tr, mask)) {
             add(profile);

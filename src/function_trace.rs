@@ -20,7 +20,7 @@ use crate::{
         array::trace_array::TraceArray,
         compact::{
             encoding::Item,
-            percpu_pack::Outcome,
+            percpu_pack::PackResult,
             writer::Packer, //
         },
         fgraph::When,
@@ -43,7 +43,7 @@ use crate::{
         sync::{
             atomic::AtomicBool,
             percpu_counter::Counters,
-            read_once::Once, //
+            read_once::ReadOnce, //
         },
     },
     thresholds::{
@@ -244,7 +244,7 @@ impl Recorder {
 
     /// Writes an item to a packed record, if it can be packed. Preemption must be off; any context.
     #[inline]
-    pub(crate) fn pack(&self, tr: &TraceArray, context: Context, item: &Item) -> Outcome {
+    pub(crate) fn pack(&self, tr: &TraceArray, context: Context, item: &Item) -> PackResult {
         let kind = events::funcgraph_pack::kind();
         self.packer.write(tr, kind, context, item)
     }
@@ -314,9 +314,9 @@ impl Recorder {
         };
         match self.pack(call.tr(), call.context, &item) {
             // The packer has counted it.
-            Outcome::Packed => {}
-            Outcome::NotWritten => self.not_written(call.tr()),
-            Outcome::Other => return false,
+            PackResult::Packed => {}
+            PackResult::NotWritten => self.not_written(call.tr()),
+            PackResult::Fallback => return false,
         }
         true
     }
@@ -350,12 +350,12 @@ impl Recorder {
 
 impl FunctionHook for Recorder {
     #[inline]
-    fn called(&self, call: &Call<'_>) {
+    fn entry(&self, call: &Call<'_>) {
         let flags = self.flags();
         if flags & (option::ARGS | option::STACKTRACE) != 0 {
-            return self.record_more(&call.again(), flags);
+            return self.record_more(&call.reborrow(), flags);
         }
-        if flags & option::COMPACT != 0 && self.pack_function(&call.again()) {
+        if flags & option::COMPACT != 0 && self.pack_function(&call.reborrow()) {
             return;
         }
         match function_records::function(call, 0) {

@@ -39,11 +39,11 @@ use filter::{
 };
 
 use ktrace::array::error_log::ErrorLog;
-use ktrace::array::instances::Watch as InstanceWatch;
+use ktrace::array::instances::InstanceWatch;
 use ktrace::compact::selftest;
-use ktrace::compact::suspend::Watch as SuspendWatch;
-use ktrace::event::users::Counting;
-use ktrace::private::modules::Watch as ModuleWatch;
+use ktrace::compact::suspend::SuspendWatch;
+use ktrace::event::users::UserCountGuard;
+use ktrace::private::modules::ModuleWatch;
 use ktrace::{
     array::{
         module_state,
@@ -69,7 +69,7 @@ struct Ferrotrace {
     /// Dropped first, so that no instance notification arrives while the rest is removed.
     _instances: InstanceWatch,
     _modules: ModuleWatch,
-    _users: Counting,
+    _users: UserCountGuard,
     _suspend: SuspendWatch,
     _state: Loaded,
 }
@@ -108,15 +108,15 @@ impl kernel::Module for Ferrotrace {
         }
         let loaded = Loaded(resolved);
         let suspend = SuspendWatch::new(resolved)?;
-        let users = Counting::new(resolved)?;
+        let users = UserCountGuard::new(resolved)?;
         let modules = ModuleWatch::new(resolved)?;
         let instances = InstanceWatch::new(resolved)?;
         // This runs after the probes are attached, so that no new instance is missed.
         let lock = TypesLock::new(resolved);
         if let Some(state) = STATE.lock().as_mut() {
             state.reconcile(&lock)?;
-            state.see_graph_functions()?;
-            state.see_events(&lock);
+            state.sync_graph_functions()?;
+            state.sync_events(&lock);
         }
         // Nothing can fail from here on. Until now, every access from user space was refused.
         module_state::set(&lock);

@@ -7,18 +7,18 @@ use kernel::sync::atomic::{
     Relaxed, //
 };
 
-use crate::ktrace::sync::read_once::Once;
+use crate::ktrace::sync::read_once::ReadOnce;
 
 /// A `u64` that is read and written as a whole, without ordering (relaxed).
-pub(crate) struct Word(Atomic<u64>);
+pub(crate) struct RelaxedU64(Atomic<u64>);
 
-impl Default for Word {
+impl Default for RelaxedU64 {
     fn default() -> Self {
         Self(Atomic::new(0))
     }
 }
 
-impl Word {
+impl RelaxedU64 {
     /// Creates a cell with `value`.
     pub(crate) fn new(value: u64) -> Self {
         Self(Atomic::new(value))

@@ -12,7 +12,7 @@ use crate::{
         },
         input::Written, //
     },
-    relaxed_u64::Word, //
+    relaxed_u64::RelaxedU64, //
 };
 
 /// How the duration of a call divides, in ns.
@@ -119,12 +119,12 @@ impl Thresholds {
 /// Calls read them in any context while they change: a call may see a mix of old and new limits.
 #[derive(Default)]
 pub(crate) struct Limits {
-    thresholds: [Word; 4],
+    thresholds: [RelaxedU64; 4],
     /// The kernel's own `tracing_thresh` if it applies to this trace array, else 0.
-    tracing_thresh: Word,
+    tracing_thresh: RelaxedU64,
     /// The smallest of [`Limits::all_thresholds`].
-    least: Word,
-    max_depth: Word,
+    least: RelaxedU64,
+    max_depth: RelaxedU64,
 }
 
 impl Limits {

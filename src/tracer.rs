@@ -77,7 +77,7 @@ impl Tracer for Ferrotrace {
 
     fn thresh_changed(tr: &TraceArray) {
         if let Some(state) = STATE.lock().as_mut() {
-            state.see_tracing_thresh(tr);
+            state.sync_tracing_thresh(tr);
         }
     }
 

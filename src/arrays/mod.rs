@@ -11,7 +11,7 @@
 //! # Lifetimes
 //!
 //! The state of a trace array is created when the trace array is first seen, at module load or when
-//! an instance is created, and is dropped by [`Changes`] after the trace array was removed. In
+//! an instance is created, and is dropped by [`InstanceListener`] after the trace array was removed. In
 //! between, there may be a state whose trace array no longer exists. It is not used: callbacks that
 //! have a trace array also compare its directory ([`Array::is_of`]), and control files pin the
 //! trace array first.
@@ -73,7 +73,7 @@ use crate::{
             },
             symbols::Resolved, //
         },
-        sync::module_global::Global,
+        sync::module_global::ModuleGlobal,
         task::{
             self,
             follow,
@@ -86,13 +86,13 @@ use crate::{
         gone::Gone,
         Profile, //
     },
-    task_filter::Watch,
+    task_filter::TaskFilter,
     task_times::accounting::Accounts,
     tracer::Ferrotrace, //
 };
 
 /// The state of the module while it is loaded.
-pub(crate) static STATE: Global<State> = Global::new();
+pub(crate) static STATE: ModuleGlobal<State> = ModuleGlobal::new();
 
 /// The state of one trace array.
 pub(crate) struct Array {
@@ -174,7 +174,7 @@ pub(crate) struct State {
     /// The task accounting is called from the `sched_switch` probe of this registration, and its
     /// own probes must run after those of this registration. So this is created before `accounts`
     /// and dropped after it.
-    watch: Option<task::Registration<Watch>>,
+    watch: Option<task::Registration<TaskFilter>>,
     /// Whether an event that depends on task accounting has a listener.
     listened: bool,
     /// The number of accounting gaps of former accountings.
@@ -189,7 +189,7 @@ pub(crate) struct State {
     /// An empty filter, allocated in advance so that removing a filter cannot fail.
     no_filter: Arc<Filter>,
     /// The probes on markers, while a trace array writes entries only if needed.
-    markers: Option<markers::Watch>,
+    markers: Option<markers::MarkerWatch>,
     /// Markers cannot be watched, so entries are always written when calls begin.
     has_no_markers: bool,
 }
@@ -301,7 +301,7 @@ impl State {
     /// Registers the task hooks, if they are not registered.
     fn open_watch(&mut self) -> Result {
         if self.watch.is_none() {
-            self.watch = Some(task::Registration::new(self.resolved, Watch::new()?)?);
+            self.watch = Some(task::Registration::new(self.resolved, TaskFilter::new()?)?);
         }
         Ok(())
     }
@@ -352,10 +352,10 @@ impl State {
         while let Some(at) = self.arrays.iter().position(gone) {
             self.remove(at);
         }
-        self.tracer.forget_gone(lock);
+        self.tracer.remove_gone(lock);
         let mut result = Ok(());
         for tr in lock.arrays() {
-            result = result.and(self.tracer.adopt(tr, lock));
+            result = result.and(self.tracer.attach_instance(tr, lock));
             result = result.and(self.index_or_add(tr).map(|_| ()));
         }
         result
@@ -391,7 +391,7 @@ impl State {
             array.unhook();
         }
         self.close_accounts();
-        self.lift_filter(at, Arc::clone(&self.no_filter));
+        self.remove_filter(at, Arc::clone(&self.no_filter));
         let _ = self.arrays.remove(at);
     }
 
@@ -405,7 +405,7 @@ impl State {
             if let Some(tr) = tr {
                 // When a module is unloaded, the kernel does this only for events that can be
                 // enabled, and only on online CPUs.
-                tr.forget_records(lock);
+                tr.clear_records(lock);
             }
         }
     }
@@ -453,23 +453,23 @@ impl State {
 
     /// Announces that filter decisions are about to change. Until [`State::update_trace_masks`],
     /// the set of accounted tasks is undefined.
-    fn hold_accounts(&self) {
+    fn begin_account_update(&self) {
         if let Some(accounts) = &self.accounts {
-            accounts.hold();
+            accounts.begin_update();
         }
     }
 
     /// Updates which trace arrays trace every task and which tasks are accounted, and makes every
     /// CPU recompute its trace mask. May sleep.
     fn update_trace_masks(&self) {
-        self.hold_accounts();
+        self.begin_account_update();
         trace_mask::set_always(self.slots(|array| array.filter.is_empty()));
         if self.accounts.is_some() {
             follow::follow(self.slots(|array| array.keeps_times), self.listened);
         }
         trace_mask::refresh();
         if let Some(accounts) = &self.accounts {
-            accounts.resume();
+            accounts.end_update();
         }
     }
 
@@ -482,12 +482,12 @@ impl State {
     pub(crate) fn set_filter(&mut self, serial: usize, filter: Filter, forget: Forget) -> Result {
         let at = self.index_by_serial(serial).ok_or(ENODEV)?;
         let filter = Arc::new(filter, GFP_KERNEL)?;
-        self.put_filter(at, filter, forget)
+        self.install_filter(at, filter, forget)
     }
 
-    fn put_filter(&mut self, at: usize, filter: Arc<Filter>, forget: Forget) -> Result {
+    fn install_filter(&mut self, at: usize, filter: Arc<Filter>, forget: Forget) -> Result {
         if filter.is_empty() {
-            self.lift_filter(at, filter);
+            self.remove_filter(at, filter);
             return Ok(());
         }
         let slot = self.take_slot(at)?;
@@ -495,7 +495,7 @@ impl State {
             self.drop_idle_slot(at);
             return Err(error);
         }
-        self.hold_accounts();
+        self.begin_account_update();
         if let Some(watch) = &self.watch {
             watch.set_filter(slot, Some(Arc::clone(&filter)), forget);
         }
@@ -509,8 +509,8 @@ impl State {
 
     /// Removes a filter by installing an empty one: every task is traced, which needs no filter
     /// decisions.
-    fn lift_filter(&mut self, at: usize, empty: Arc<Filter>) {
-        self.hold_accounts();
+    fn remove_filter(&mut self, at: usize, empty: Arc<Filter>) {
+        self.begin_account_update();
         let Some(array) = self.arrays.get_mut(at) else {
             return;
         };
@@ -564,7 +564,7 @@ impl State {
         }
         self.close_accounts();
         self.update_trace_masks();
-        self.see_markers();
+        self.sync_markers();
         Ok(())
     }
 
@@ -613,7 +613,7 @@ impl State {
                 _names: names,
             });
         }
-        self.see_tracing_thresh(tr);
+        self.sync_tracing_thresh(tr);
         let accounts = self.open_accounts()?;
         let profile = match flags & option::PROFILE {
             0 => None,
@@ -632,7 +632,7 @@ impl State {
     }
 
     /// Reads the kernel's `tracing_thresh` for `tr`; it applies only to the top-level trace array.
-    pub(crate) fn see_tracing_thresh(&mut self, tr: &TraceArray) {
+    pub(crate) fn sync_tracing_thresh(&mut self, tr: &TraceArray) {
         let Some(array) = self.index_of(tr).and_then(|at| self.arrays.get(at)) else {
             return;
         };
@@ -648,28 +648,28 @@ impl State {
     /// # Errors
     ///
     /// `ENOMEM`, with the old copies still in effect.
-    pub(crate) fn see_graph_functions(&self) -> Result {
+    pub(crate) fn sync_graph_functions(&self) -> Result {
         ktrace::fgraph::copy_graph_functions(self.resolved)?;
         for array in &self.arrays {
             if let Some(Recording::Graph(hook)) = &array.hook {
-                hook.see_graph_functions();
+                hook.sync_graph_functions();
             }
         }
         Ok(())
     }
 
     /// Updates which trace arrays have enabled events.
-    pub(crate) fn see_events(&mut self, lock: &TypesLock) {
+    pub(crate) fn sync_events(&mut self, lock: &TypesLock) {
         for array in &self.arrays {
             let tr = lock.find(array.tr).filter(|tr| array.is_of(tr));
             let any = tr.is_some_and(|tr| tr.has_events_on(lock));
             array.recorder.set_has_events(any || self.has_no_markers);
         }
-        self.see_markers();
+        self.sync_markers();
     }
 
     /// Watches markers while a trace array writes entries only if needed. May sleep.
-    pub(crate) fn see_markers(&mut self) {
+    pub(crate) fn sync_markers(&mut self) {
         let needs = |array: &Array| {
             let is_graph = matches!(array.hook, Some(Recording::Graph(_)));
             is_graph && When::read(array.recorder.when()) == When::IfNeeded
@@ -677,7 +677,7 @@ impl State {
         if !self.arrays.iter().any(needs) {
             self.markers = None;
         } else if self.markers.is_none() {
-            match markers::Watch::new(self.resolved) {
+            match markers::MarkerWatch::new(self.resolved) {
                 Ok(watch) => self.markers = Some(watch),
                 Err(error) => {
                     pr_warn!(
@@ -703,7 +703,7 @@ impl State {
         self.close_accounts();
         self.drop_idle_slot(at);
         self.update_trace_masks();
-        self.see_markers();
+        self.sync_markers();
     }
 
     /// Checks whether `tr` supports these options.
@@ -752,7 +752,7 @@ impl State {
             None => {}
         }
         let is_recording = array.hook.is_some();
-        self.see_markers();
+        self.sync_markers();
         if !is_recording || (before ^ flags) & (option::GRAPH | option::PROFILE) == 0 {
             return Ok(());
         }
@@ -789,11 +789,11 @@ fn has_own_records(flags: u32) -> bool {
 }
 
 /// Handles instances that are created or removed, and changes of events and of graph functions.
-pub(crate) struct Changes;
+pub(crate) struct InstanceListener;
 
-bind_instances_changed!(Changes);
+bind_instances_changed!(InstanceListener);
 
-impl InstancesChanged for Changes {
+impl InstancesChanged for InstanceListener {
     fn changed() {
         let Some(resolved) = STATE.lock().as_ref().map(State::resolved) else {
             return;
@@ -811,12 +811,12 @@ impl InstancesChanged for Changes {
             }
         }
         if changed.has_functions() {
-            if let Err(error) = state.see_graph_functions() {
+            if let Err(error) = state.sync_graph_functions() {
                 pr_err!("set_graph_function is as it was before: {:?}\n", error);
             }
         }
         if changed.has_instances() || changed.has_events() {
-            state.see_events(&lock);
+            state.sync_events(&lock);
         }
     }
 }

@@ -80,7 +80,7 @@ impl Glob {
         let mut needed: usize = 0;
         let mut rest = pattern;
         while let Some((part, after)) = next_part(rest)? {
-            if !matches!(part, Part::Any) {
+            if !matches!(part, GlobToken::Any) {
                 needed = needed.saturating_add(1);
             }
             rest = after;
@@ -135,7 +135,7 @@ impl Glob {
                 return false;
             };
             match (part, name.split_first()) {
-                (Some((Part::Any, after)), _) => {
+                (Some((GlobToken::Any, after)), _) => {
                     if after.is_empty() {
                         return true;
                     }
@@ -171,7 +171,7 @@ impl Glob {
 }
 
 /// A part of a pattern.
-enum Part<'a> {
+enum GlobToken<'a> {
     /// `*`: matches any number of bytes.
     Any,
     /// `?`: matches one byte.
@@ -183,28 +183,28 @@ enum Part<'a> {
     Class { inverted: bool, spans: &'a [u8] },
 }
 
-impl Part<'_> {
+impl GlobToken<'_> {
     /// Returns whether the part matches this one byte.
     fn takes(&self, byte: u8) -> bool {
         match self {
-            Part::Any => false,
-            Part::One => true,
-            Part::Byte(own) => *own == byte,
-            Part::Class { inverted, spans } => in_class(spans, byte) != *inverted,
+            GlobToken::Any => false,
+            GlobToken::One => true,
+            GlobToken::Byte(own) => *own == byte,
+            GlobToken::Class { inverted, spans } => in_class(spans, byte) != *inverted,
         }
     }
 }
 
 /// Splits the first part off a pattern. Returns `None` at the end of the pattern.
-fn next_part(pattern: &[u8]) -> Result<Option<(Part<'_>, &[u8])>, GlobError> {
+fn next_part(pattern: &[u8]) -> Result<Option<(GlobToken<'_>, &[u8])>, GlobError> {
     let Some((first, rest)) = pattern.split_first() else {
         return Ok(None);
     };
     match first {
-        b'*' => Ok(Some((Part::Any, rest))),
-        b'?' => Ok(Some((Part::One, rest))),
+        b'*' => Ok(Some((GlobToken::Any, rest))),
+        b'?' => Ok(Some((GlobToken::One, rest))),
         b'\\' => match rest.split_first() {
-            Some((byte, rest)) => Ok(Some((Part::Byte(*byte), rest))),
+            Some((byte, rest)) => Ok(Some((GlobToken::Byte(*byte), rest))),
             None => Err(GlobError::TrailingBackslash),
         },
         b'[' => {
@@ -215,9 +215,9 @@ fn next_part(pattern: &[u8]) -> Result<Option<(Part<'_>, &[u8])>, GlobError> {
             let end = class_len(class).ok_or(GlobError::UnterminatedClass)?;
             let spans = class.get(..end).unwrap_or_default();
             let rest = class.get(end.saturating_add(1)..).unwrap_or_default();
-            Ok(Some((Part::Class { inverted, spans }, rest)))
+            Ok(Some((GlobToken::Class { inverted, spans }, rest)))
         }
-        byte => Ok(Some((Part::Byte(*byte), rest))),
+        byte => Ok(Some((GlobToken::Byte(*byte), rest))),
     }
 }
 

@@ -27,20 +27,20 @@ pub(crate) struct Task<'a> {
 /// It results from the lists that were in effect when the task was forked. Its owner must clear it
 /// when these lists are replaced or cleared, because the new lists do not imply it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Lineage {
+pub(crate) struct Inherited {
     /// Treat the task as if a `set_*` list matched it.
     pub(crate) traced: bool,
     /// Treat the task as if a `set_notrace_*` list matched it.
     pub(crate) excluded: bool,
 }
 
-/// The parts of [`Lineage`] that become invalid because the lists that they result from have
+/// The parts of [`Inherited`] that become invalid because the lists that they result from have
 /// changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Forget {
-    /// Clear [`Lineage::traced`].
+    /// Clear [`Inherited::traced`].
     pub(crate) traced: bool,
-    /// Clear [`Lineage::excluded`].
+    /// Clear [`Inherited::excluded`].
     pub(crate) excluded: bool,
 }
 
@@ -101,7 +101,7 @@ impl Filter {
     }
 
     /// Returns whether a task is traced, given the selection that it inherited.
-    pub(crate) fn judge(&self, task: &Task<'_>, lineage: Lineage) -> bool {
+    pub(crate) fn evaluate(&self, task: &Task<'_>, lineage: Inherited) -> bool {
         let selected = !self.selects() || self.selected(task, lineage);
         selected && !self.excluded(task, lineage)
     }
@@ -110,11 +110,11 @@ impl Filter {
     ///
     /// It depends on the parent's name at the time of the fork. The child keeps it through renames
     /// and `execve()`.
-    pub(crate) fn child(&self, parent: &Task<'_>, lineage: Lineage) -> Lineage {
+    pub(crate) fn child(&self, parent: &Task<'_>, lineage: Inherited) -> Inherited {
         if !self.follow_fork {
-            return Lineage::default();
+            return Inherited::default();
         }
-        Lineage {
+        Inherited {
             traced: self.selected(parent, lineage),
             excluded: self.excluded(parent, lineage),
         }
@@ -134,7 +134,7 @@ impl Filter {
 
     /// Returns whether a `set_*` list matches the task, or the task inherited such a match. An
     /// inherited match is stale, and is ignored, if no such list is set any more.
-    fn selected(&self, task: &Task<'_>, lineage: Lineage) -> bool {
+    fn selected(&self, task: &Task<'_>, lineage: Inherited) -> bool {
         (lineage.traced && self.selects())
             || self.pid.contains(task.pid)
             || self.tgid.contains(task.tgid)
@@ -142,7 +142,7 @@ impl Filter {
     }
 
     /// Returns whether a `set_notrace_*` list matches the task, or the task inherited such a match.
-    fn excluded(&self, task: &Task<'_>, lineage: Lineage) -> bool {
+    fn excluded(&self, task: &Task<'_>, lineage: Inherited) -> bool {
         (lineage.excluded && self.excludes())
             || self.notrace_pid.contains(task.pid)
             || self.notrace_tgid.contains(task.tgid)

@@ -8,7 +8,7 @@ use kernel::prelude::*;
 
 use super::{
     private::{
-        cstr_ext::Chars,
+        cstr_ext::CStrExt,
         symbols::{
             self,
             Resolved, //

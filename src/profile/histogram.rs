@@ -12,7 +12,7 @@ use kernel::sync::atomic::{
 
 use crate::ktrace::sync::read_once::{
     AddHere,
-    Once, //
+    ReadOnce, //
 };
 
 /// The number of bits that distinguish the buckets of one power of two.
@@ -45,7 +45,7 @@ fn middle(bucket: usize) -> u64 {
 }
 
 /// The statistics of one CPU. Only this CPU adds to them, in any context.
-pub(crate) struct Spread {
+pub(crate) struct Histogram {
     count: Atomic<u64>,
     sum_ns: Atomic<u64>,
     /// The one's complement of the minimum, so that the initial 0 is the largest value.
@@ -54,7 +54,7 @@ pub(crate) struct Spread {
     buckets: [Atomic<u64>; BUCKETS],
 }
 
-impl Default for Spread {
+impl Default for Histogram {
     fn default() -> Self {
         Self {
             count: Atomic::new(0),
@@ -77,7 +77,7 @@ fn raise(place: &Atomic<u64>, value: u64) {
     }
 }
 
-impl Spread {
+impl Histogram {
     /// Adds a duration. Must be called on the CPU that these statistics belong to, with preemption
     /// off; any context.
     pub(crate) fn add(&self, ns: u64) {
@@ -92,8 +92,8 @@ impl Spread {
         self.min_ns.read_once() >= !ns && self.max_ns.read_once() >= ns
     }
 
-    /// Adds a duration for which [`Spread::has_range`] returned true. The conditions of
-    /// [`Spread::add`] apply.
+    /// Adds a duration for which [`Histogram::has_range`] returned true. The conditions of
+    /// [`Histogram::add`] apply.
     #[inline]
     pub(crate) fn add_in(&self, ns: u64) {
         self.count.add_here(1);
@@ -116,7 +116,7 @@ impl Spread {
 }
 
 /// The merged statistics of several CPUs, for a reader.
-pub(crate) struct Merged {
+pub(crate) struct HistogramSnapshot {
     pub(crate) count: u64,
     pub(crate) sum_ns: u64,
     min_ns: u64,
@@ -124,7 +124,7 @@ pub(crate) struct Merged {
     buckets: [u64; BUCKETS],
 }
 
-impl Default for Merged {
+impl Default for HistogramSnapshot {
     fn default() -> Self {
         Self {
             count: 0,
@@ -136,9 +136,9 @@ impl Default for Merged {
     }
 }
 
-impl Merged {
+impl HistogramSnapshot {
     /// Adds the statistics of one CPU.
-    pub(crate) fn merge(&mut self, other: &Spread) {
+    pub(crate) fn merge(&mut self, other: &Histogram) {
         self.count = self.count.wrapping_add(other.count.load(Relaxed));
         self.sum_ns = self.sum_ns.wrapping_add(other.sum_ns.load(Relaxed));
         self.min_ns = self.min_ns.max(other.min_ns.load(Relaxed));

@@ -19,22 +19,22 @@ use kernel::{
 
 use self::{
     gone::Gone,
-    histogram::Spread,
+    histogram::Histogram,
     table::Table, //
 };
 
 use crate::{
-    atomic_comm::Name,
+    atomic_comm::AtomicComm,
     ktrace::{
         private::modules::LeavingText,
         sync::{
-            double_buffer::Alternate,
-            read_once::Once, //
+            double_buffer::DoubleBuffer,
+            read_once::ReadOnce, //
         },
         task::Task,
         time::clock, //
     },
-    relaxed_u64::Word,
+    relaxed_u64::RelaxedU64,
     thresholds::Split, //
 };
 
@@ -50,11 +50,11 @@ const PID_SHIFT: u32 = 32;
 /// The accumulated values of a function.
 #[derive(Default)]
 struct Function {
-    total: Spread,
+    total: Histogram,
     /// The time off the CPU, including time whose run/wait/block split is unknown.
-    off_ns: Word,
-    wait_ns: Word,
-    block_ns: Word,
+    off_ns: RelaxedU64,
+    wait_ns: RelaxedU64,
+    block_ns: RelaxedU64,
 }
 
 impl Function {
@@ -76,12 +76,12 @@ impl Function {
 /// The accumulated values of a task.
 #[derive(Default)]
 struct Times {
-    run: Spread,
-    wait: Spread,
+    run: Histogram,
+    wait: Histogram,
     /// The task's name at its latest update on this CPU, and the time of this update. The most
     /// recent name of all CPUs is shown.
-    comm: Name,
-    heard_ns: Word,
+    comm: AtomicComm,
+    heard_ns: RelaxedU64,
 }
 
 impl Times {
@@ -125,7 +125,7 @@ impl Tables {
 }
 
 /// The profile of one trace array.
-pub(crate) struct Profile(Alternate<Tables>);
+pub(crate) struct Profile(DoubleBuffer<Tables>);
 
 /// The number of profiles in use.
 static ACTIVE: Atomic<i32> = Atomic::new(0);
@@ -149,7 +149,7 @@ impl Drop for Active {
 impl Profile {
     /// Creates an empty profile. May sleep.
     pub(crate) fn new() -> Result<Self> {
-        Ok(Self(Alternate::new(Tables::new()?)?))
+        Ok(Self(DoubleBuffer::new(Tables::new()?)?))
     }
 
     #[inline(always)]
@@ -183,7 +183,7 @@ impl Profile {
     pub(crate) fn add_undivided(&self, cpu: usize, func: usize, total_ns: u64) {
         match self.functions().first(cpu, func as u64) {
             Some(function) if function.total.has_range(total_ns) => function.total.add_in(total_ns),
-            _ => self.add_anew(func, total_ns),
+            _ => self.add_new(func, total_ns),
         }
     }
 
@@ -191,7 +191,7 @@ impl Profile {
     /// [`Profile::add_undivided`].
     #[cold]
     #[inline(never)]
-    fn add_anew(&self, func: usize, total_ns: u64) {
+    fn add_new(&self, func: usize, total_ns: u64) {
         self.add_call(func, Split::undivided(total_ns));
     }
 
@@ -226,7 +226,7 @@ impl Profile {
     /// Resets the profile. May sleep. If memory is short, or if a reset is in progress, only the
     /// values are reset, and functions and tasks keep their entries.
     pub(crate) fn clear(&self) {
-        if self.0.begin_anew(Tables::new, Tables::clear).is_err() {
+        if self.0.restart(Tables::new, Tables::clear).is_err() {
             self.0.get().clear_values();
         }
     }

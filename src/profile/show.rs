@@ -16,7 +16,7 @@ use kernel::{
 use super::{
     by_key::ByKey,
     gone::Gone,
-    histogram::Merged,
+    histogram::HistogramSnapshot,
     Profile,
     PID_SHIFT, //
 };
@@ -30,7 +30,7 @@ use crate::ktrace::{
 /// The merged values of a function.
 #[derive(Default)]
 struct Function {
-    total: Merged,
+    total: HistogramSnapshot,
     off_ns: u64,
     wait_ns: u64,
     block_ns: u64,
@@ -42,8 +42,8 @@ struct Times {
     /// The name on the CPU that updated the task last.
     comm: Comm,
     heard_ns: u64,
-    run: Merged,
-    wait: Merged,
+    run: HistogramSnapshot,
+    wait: HistogramSnapshot,
 }
 
 /// A time in ns that is printed in us.
@@ -58,7 +58,7 @@ impl fmt::Display for Us {
 }
 
 /// Prints the columns at the end of a line: minimum, maximum and quantiles.
-fn show_spread(out: &SeqFile, spread: &Merged) {
+fn show_spread(out: &SeqFile, spread: &HistogramSnapshot) {
     seq_print!(
         out,
         " {:12} {:12} {:12} {:12} {:12} {:12}",

@@ -19,7 +19,7 @@ use kernel::{
     },
 };
 
-use crate::ktrace::sync::read_once::Once;
+use crate::ktrace::sync::read_once::ReadOnce;
 
 /// The number of entries that are searched for one key.
 const PROBES: usize = 16;

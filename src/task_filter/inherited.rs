@@ -5,34 +5,34 @@
 
 use crate::filter::verdict::{
     Forget,
-    Lineage, //
+    Inherited, //
 };
 
 /// The inherited selection of a task: one bit for each trace-array slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Born {
+pub(crate) struct InheritedFlags {
     /// Treat the task as if a `set_*` list matched it.
     pub(crate) traced: u32,
     /// Treat the task as if a `set_notrace_*` list matched it.
     pub(crate) excluded: u32,
 }
 
-impl Born {
+impl InheritedFlags {
     /// Returns whether nothing was inherited.
     pub(crate) fn is_empty(self) -> bool {
         self == Self::default()
     }
 
     /// Returns the selection for the trace array with this slot.
-    pub(crate) fn lineage(self, slot: u32) -> Lineage {
-        Lineage {
+    pub(crate) fn lineage(self, slot: u32) -> Inherited {
+        Inherited {
             traced: self.traced >> slot & 1 != 0,
             excluded: self.excluded >> slot & 1 != 0,
         }
     }
 
     /// Sets the selection for the trace array with this slot, which must be empty before.
-    pub(crate) fn add(&mut self, slot: u32, lineage: Lineage) {
+    pub(crate) fn add(&mut self, slot: u32, lineage: Inherited) {
         self.traced |= u32::from(lineage.traced) << slot;
         self.excluded |= u32::from(lineage.excluded) << slot;
     }
@@ -48,37 +48,37 @@ impl Born {
     }
 }
 
-/// Maximum number of entries in [`Heirs`].
-pub(crate) const HEIRS: usize = 16;
+/// Maximum number of entries in [`PendingExecs`].
+pub(crate) const MAX_PENDING_EXECS: usize = 16;
 
 /// The inherited selections of threads that are about to take over the id of their process.
 ///
 /// If the `execve()` of such a thread fails later, the thread is killed. Its entry is removed when
-/// its tag is used by another task ([`Heirs::take`]), or when it is replaced because the table is
+/// its tag is used by another task ([`PendingExecs::take`]), or when it is replaced because the table is
 /// full.
 #[derive(Default)]
-pub(crate) struct Heirs {
+pub(crate) struct PendingExecs {
     /// The tag, 0 if unused, and the inherited selection.
-    places: [(u32, Born); HEIRS],
+    places: [(u32, InheritedFlags); MAX_PENDING_EXECS],
     /// The entry to replace next if the table is full.
     next: usize,
 }
 
-impl Heirs {
+impl PendingExecs {
     /// Returns the entry of the task with this tag.
-    pub(crate) fn get(&self, tag: u32) -> Option<Born> {
+    pub(crate) fn get(&self, tag: u32) -> Option<InheritedFlags> {
         let place = self.places.iter().find(|place| place.0 == tag);
         place.map(|place| place.1)
     }
 
     /// Removes and returns the entry of the task with this tag.
-    pub(crate) fn take(&mut self, tag: u32) -> Option<Born> {
+    pub(crate) fn take(&mut self, tag: u32) -> Option<InheritedFlags> {
         let place = self.places.iter_mut().find(|place| place.0 == tag);
         place.map(|place| core::mem::take(place).1)
     }
 
     /// Adds an entry. Returns false if the table was full and another entry was replaced.
-    pub(crate) fn put(&mut self, tag: u32, born: Born) -> bool {
+    pub(crate) fn put(&mut self, tag: u32, born: InheritedFlags) -> bool {
         self.take(tag);
         if let Some(place) = self.places.iter_mut().find(|place| place.0 == 0) {
             *place = (tag, born);
@@ -87,7 +87,7 @@ impl Heirs {
         if let Some(place) = self.places.get_mut(self.next) {
             *place = (tag, born);
         }
-        self.next = self.next.wrapping_add(1) % HEIRS;
+        self.next = self.next.wrapping_add(1) % MAX_PENDING_EXECS;
         false
     }
 

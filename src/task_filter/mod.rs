@@ -13,7 +13,7 @@
 //! The entry of a task that is freed is cleared by compare-and-exchange. An entry carries the tag
 //! of its task, so that a reused id is not confused with its former owner: the new owner's decision
 //! is not cleared when the former owner is finally freed. The masks of idle tasks are written only
-//! by [`Watch::set_filter`], whose callers are serialized.
+//! by [`TaskFilter::set_filter`], whose callers are serialized.
 //!
 //! `rules` is taken in task context only, and is not held while names are matched against patterns:
 //! the filters are read under RCU. A decision is stored under the lock if the generation is still
@@ -25,7 +25,7 @@
 //! The kernel reports a rename before it writes the new name. So a scan of all tasks may reach a
 //! task that a hook has just evaluated by its new name, but that still has its old name. Two errors
 //! must be avoided: to evaluate the task by the old name, and to miss a rename that was reported
-//! before the filter changed but is not yet written. The first is avoided by `decided`, the
+//! before the filter changed but is not yet written. The first is avoided by `decided_gen`, the
 //! generation in which a hook evaluated the task. The second cannot occur after every task has
 //! passed a point where it sleeps or returns to user space; the scan waits for that.
 //!
@@ -33,7 +33,7 @@
 //!
 //! A task may rename itself while another task of its process renames it. The kernel takes no lock
 //! for that, so the final name need not be the one that was reported last. A task that was renamed
-//! by another task is marked `doubted` until the worker has rechecked it, in rounds. A round begins
+//! by another task is marked `pending_recheck` until the worker has rechecked it, in rounds. A round begins
 //! a generation and then waits in the same way as a scan, so that names that were reported before
 //! the round are written.
 //!
@@ -47,7 +47,7 @@
 //!
 //! The thread takes over the id of its process, and its former id becomes free before the program
 //! runs, so a new task may get it. Therefore the inherited selection of the thread is saved in
-//! `heirs` before the exchange, and is found by the thread's tag when the thread is first evaluated
+//! `pending_execs` before the exchange, and is found by the thread's tag when the thread is first evaluated
 //! with its new id.
 
 mod inherited;
@@ -75,8 +75,8 @@ use kernel::{
 
 use self::{
     inherited::{
-        Born,
-        Heirs, //
+        InheritedFlags,
+        PendingExecs, //
     },
     task_state::Entry, //
 };
@@ -85,7 +85,7 @@ use crate::{
         self,
         Filter,
         Forget,
-        Lineage, //
+        Inherited, //
     },
     ktrace::{
         sync::{
@@ -94,7 +94,7 @@ use crate::{
                 Retired, //
             },
             quiesce,
-            read_once::Once, //
+            read_once::ReadOnce, //
         },
         task::{
             self,
@@ -113,14 +113,14 @@ use crate::{
 };
 
 /// The state that all writers of filter decisions share.
-struct Rules {
+struct FilterUpdates {
     /// Incremented when a filter changes and when the worker starts a round; never 0.
     generation: u32,
     /// The generation with which the worker's latest round began.
     round: u32,
     /// A scan of all tasks is in progress.
     scanning: bool,
-    heirs: Heirs,
+    pending_execs: PendingExecs,
 }
 
 /// Returns whether `generation` is `first` or a later one. 0 means no generation.
@@ -128,7 +128,7 @@ fn is_since(generation: u32, first: u32) -> bool {
     generation != 0 && generation.wrapping_sub(first) as i32 >= 0
 }
 
-impl Rules {
+impl FilterUpdates {
     /// Begins a generation and returns it.
     fn begin(&mut self) -> u32 {
         self.generation = self.generation.wrapping_add(1).max(1);
@@ -182,14 +182,14 @@ impl Filters {
 }
 
 /// The attributes of a task that an evaluation uses.
-struct Subject {
+struct TaskInfo {
     pid: i32,
     tgid: i32,
     comm: Comm,
     tag: u32,
 }
 
-impl Subject {
+impl TaskInfo {
     fn new(task: Task<'_>, comm: Comm) -> Self {
         Self {
             pid: task.pid(),
@@ -210,22 +210,22 @@ impl Subject {
 
 /// The filter decisions for all tasks.
 #[pin_data]
-pub(crate) struct Watch {
+pub(crate) struct TaskFilter {
     tasks: PidMap<Entry>,
     /// The masks of the idle tasks, indexed by CPU, because idle tasks share the id 0.
     idle: KVec<Atomic<u32>>,
     filters: Filters,
     #[pin]
-    rules: SpinLock<Rules>,
+    rules: SpinLock<FilterUpdates>,
     /// Filter updates that were lost: decisions that could not be stored because memory was short,
     /// trace masks that another CPU could not be made to update immediately, and inherited
-    /// selections that were replaced in `heirs`.
+    /// selections that were replaced in `pending_execs`.
     lost: Atomic<u64>,
 }
 
-bind_task_hooks!(Watch);
+bind_task_hooks!(TaskFilter);
 
-impl Watch {
+impl TaskFilter {
     /// Creates the state without any filter. May sleep.
     pub(crate) fn new() -> Result<Pin<KBox<Self>>> {
         let tasks = PidMap::new()?;
@@ -242,11 +242,11 @@ impl Watch {
                     used: Atomic::new(0),
                     by_name: Atomic::new(0),
                 },
-                rules <- new_spinlock!(Rules {
+                rules <- new_spinlock!(FilterUpdates {
                     generation: 1,
                     round: 1,
                     scanning: false,
-                    heirs: Heirs::default(),
+                    pending_execs: PendingExecs::default(),
                 }),
                 lost: Atomic::new(0),
             }),
@@ -281,14 +281,15 @@ impl Watch {
     pub(crate) fn set_filter(&self, slot: u32, filter: Option<Arc<Filter>>, forget: Forget) {
         let bit = 1 << slot;
         let by_name = filter.as_ref().is_some_and(|filter| filter.needs_comm());
-        let judge = filter.clone();
+        let evaluate = filter.clone();
         let (replaced, since) = {
             let mut rules = self.rules.lock();
             let since = rules.begin();
             rules.scanning = true;
             if forget != Forget::default() {
-                self.tasks.for_each(|entry| entry.forget_born(bit, forget));
-                rules.heirs.forget(bit, forget);
+                self.tasks
+                    .for_each(|entry| entry.clear_inherited(bit, forget));
+                rules.pending_execs.forget(bit, forget);
             }
             (self.filters.replace(slot, filter), since)
         };
@@ -296,13 +297,15 @@ impl Watch {
         if by_name {
             quiesce::synchronize_tasks();
         }
-        match judge {
+        match evaluate {
             Some(filter) => {
-                let mut doubted = false;
-                task::for_each(|task| doubted |= self.judge_one(slot, &filter, since, task));
-                self.judge_idle(slot, &filter);
-                if doubted {
-                    task::settle_later();
+                let mut pending_recheck = false;
+                task::for_each(|task| {
+                    pending_recheck |= self.evaluate_one(slot, &filter, since, task)
+                });
+                self.evaluate_idle(slot, &filter);
+                if pending_recheck {
+                    task::schedule_recheck();
                 }
             }
             None => self.forget(bit),
@@ -312,31 +315,31 @@ impl Watch {
 
     /// Evaluates one filter, which has changed with generation `since`, for a task. Returns whether
     /// the worker must recheck the decision.
-    fn judge_one(&self, slot: u32, filter: &Filter, since: u32, task: Task<'_>) -> bool {
+    fn evaluate_one(&self, slot: u32, filter: &Filter, since: u32, task: Task<'_>) -> bool {
         loop {
-            let subject = Subject::new(task, task.comm());
-            let born = self.born(&self.rules.lock(), &subject);
-            let traced = filter.judge(&subject.as_task(), born.lineage(slot));
+            let subject = TaskInfo::new(task, task.comm());
+            let born = self.inherited(&self.rules.lock(), &subject);
+            let traced = filter.evaluate(&subject.as_task(), born.lineage(slot));
             let mut rules = self.rules.lock();
             // The id may already belong to another task, whose decision must not be overwritten. If
             // it is reused later, `new_task()` waits for the lock.
             if task.is_released() {
                 return false;
             }
-            if task.pid() != subject.pid || self.born(&rules, &subject) != born {
+            if task.pid() != subject.pid || self.inherited(&rules, &subject) != born {
                 // The task has executed a program in between.
                 continue;
             }
             let mut before = 0;
             if let Some(entry) = self.entry(&subject) {
-                if is_since(entry.decided.get(), since) {
+                if is_since(entry.decided_gen.get(), since) {
                     // A hook has evaluated the task by a name that may still be overwritten by a
                     // rename that was reported before the filter changed.
-                    let doubted = filter.needs_comm();
-                    if doubted {
-                        entry.doubted.set(rules.generation);
+                    let pending_recheck = filter.needs_comm();
+                    if pending_recheck {
+                        entry.pending_recheck.set(rules.generation);
                     }
-                    return doubted;
+                    return pending_recheck;
                 }
                 before = entry.mask();
             }
@@ -346,7 +349,7 @@ impl Watch {
         }
     }
 
-    fn judge_idle(&self, slot: u32, filter: &Filter) {
+    fn evaluate_idle(&self, slot: u32, filter: &Filter) {
         for (mask, cpu) in self.idle.iter().zip(0u32..) {
             let comm = task::idle_comm(cpu);
             let task = verdict::Task {
@@ -355,7 +358,7 @@ impl Watch {
                 comm: comm.as_bytes(),
             };
             let before = mask.load(Relaxed) & !(1 << slot);
-            let traced = filter.judge(&task, Lineage::default());
+            let traced = filter.evaluate(&task, Inherited::default());
             mask.store(before | u32::from(traced) << slot, Relaxed);
         }
     }
@@ -371,25 +374,25 @@ impl Watch {
     }
 
     /// Returns the entry of a task, if there is one.
-    fn entry(&self, subject: &Subject) -> Option<&Entry> {
+    fn entry(&self, subject: &TaskInfo) -> Option<&Entry> {
         let entry = self.tasks.get(subject.pid as u32);
         entry.filter(|entry| entry.is_of(subject.tag))
     }
 
     /// Returns the inherited selection of a task. `rules` must be held; the argument is the
     /// evidence.
-    fn born(&self, rules: &Rules, subject: &Subject) -> Born {
-        let entry = self.entry(subject).map(Entry::born);
+    fn inherited(&self, rules: &FilterUpdates, subject: &TaskInfo) -> InheritedFlags {
+        let entry = self.entry(subject).map(Entry::inherited);
         entry
-            .or_else(|| rules.heirs.get(subject.tag))
+            .or_else(|| rules.pending_execs.get(subject.tag))
             .unwrap_or_default()
     }
 
     /// Evaluates all filters for a task with this inherited selection. Any context.
-    fn judge(&self, subject: &Subject, born: Born) -> u32 {
+    fn evaluate(&self, subject: &TaskInfo, born: InheritedFlags) -> u32 {
         let mut mask = 0;
         self.filters.for_each(|slot, filter| {
-            let traced = filter.judge(&subject.as_task(), born.lineage(slot));
+            let traced = filter.evaluate(&subject.as_task(), born.lineage(slot));
             mask |= u32::from(traced) << slot;
         });
         mask
@@ -397,15 +400,15 @@ impl Watch {
 
     /// Evaluates all filters for a task without holding `rules`. Returns the mask, with `rules`
     /// held and in the generation that the mask belongs to.
-    fn decide(&self, subject: &Subject) -> (Guard<'_, Rules, SpinLockBackend>, u32) {
+    fn decide(&self, subject: &TaskInfo) -> (Guard<'_, FilterUpdates, SpinLockBackend>, u32) {
         loop {
             let (generation, born) = {
                 let rules = self.rules.lock();
-                (rules.generation, self.born(&rules, subject))
+                (rules.generation, self.inherited(&rules, subject))
             };
-            let mask = self.judge(subject, born);
+            let mask = self.evaluate(subject, born);
             let rules = self.rules.lock();
-            if rules.generation == generation && self.born(&rules, subject) == born {
+            if rules.generation == generation && self.inherited(&rules, subject) == born {
                 return (rules, mask);
             }
         }
@@ -415,15 +418,15 @@ impl Watch {
     /// for a mask of 0.
     fn store(
         &self,
-        rules: &mut Rules,
-        subject: &Subject,
+        rules: &mut FilterUpdates,
+        subject: &TaskInfo,
         mask: u32,
         must_exist: bool,
     ) -> Option<&Entry> {
         let id = subject.pid as u32;
         let entry = match self.tasks.mark(id) {
             Some(entry) => entry,
-            None if mask == 0 && !must_exist && rules.heirs.get(subject.tag).is_none() => {
+            None if mask == 0 && !must_exist && rules.pending_execs.get(subject.tag).is_none() => {
                 return None;
             }
             None => match self.tasks.get_or_insert(id, GFP_ATOMIC | __GFP_NOWARN) {
@@ -439,8 +442,8 @@ impl Watch {
         }
         if !entry.is_of(subject.tag) {
             entry.clear();
-            if let Some(born) = rules.heirs.take(subject.tag) {
-                entry.set_born(born);
+            if let Some(born) = rules.pending_execs.take(subject.tag) {
+                entry.set_inherited(born);
             }
         }
         entry.set_verdict(mask, subject.tag);
@@ -450,8 +453,8 @@ impl Watch {
     /// Rechecks one task. `last` is the generation with which the previous round began. Returns
     /// whether the next round must check the task again.
     fn settle_one(&self, task: Task<'_>, last: u32) -> bool {
-        let subject = Subject::new(task, task.comm());
-        let in_doubt = |entry: &&Entry| entry.doubted.get() != 0;
+        let subject = TaskInfo::new(task, task.comm());
+        let in_doubt = |entry: &&Entry| entry.pending_recheck.get() != 0;
         if self.entry(&subject).filter(in_doubt).is_none() {
             return false;
         }
@@ -463,84 +466,84 @@ impl Watch {
             return false;
         };
         let mut changed = false;
-        if !is_since(entry.decided.get(), rules.round) {
+        if !is_since(entry.decided_gen.get(), rules.round) {
             changed = mask != entry.mask();
             if changed {
                 sched::changes(task);
             }
             self.store(&mut rules, &subject, mask, true);
-        } else if is_since(entry.doubted.get(), last) {
+        } else if is_since(entry.pending_recheck.get(), last) {
             return true;
         }
-        entry.doubted.set(0);
+        entry.pending_recheck.set(0);
         drop(rules);
         if changed {
-            self.tell_cpu_of(task);
+            self.update_cpu_of(task);
         }
         false
     }
 
     /// Makes the CPU of a task other than the current one update its trace mask to the task's new
     /// mask.
-    fn tell_cpu_of(&self, task: Task<'_>) {
+    fn update_cpu_of(&self, task: Task<'_>) {
         if !task::refresh_trace_mask(task) {
             self.lost.add(1, Relaxed);
         }
     }
 }
 
-impl TaskHooks for Watch {
+impl TaskHooks for TaskFilter {
     #[inline]
     fn mask(&self, pid: i32) -> u32 {
         self.tasks.get(pid as u32).map_or(0, Entry::mask)
     }
 
     fn idle_mask(&self, cpu: u32) -> u32 {
-        self.idle.get(cpu as usize).map_or(0, Once::read_once)
+        self.idle.get(cpu as usize).map_or(0, ReadOnce::read_once)
     }
 
     fn new_task(&self, parent: Task<'_>, child: Task<'_>) {
         if child.pid() == 0 {
             return;
         }
-        let parent = Subject::new(parent, parent.comm());
-        let subject = Subject::new(child, child.comm());
+        let parent = TaskInfo::new(parent, parent.comm());
+        let subject = TaskInfo::new(child, child.comm());
         loop {
             let (generation, of_parent) = {
                 let rules = self.rules.lock();
-                (rules.generation, self.born(&rules, &parent))
+                (rules.generation, self.inherited(&rules, &parent))
             };
-            let (mut born, mut mask) = (Born::default(), 0u32);
+            let (mut born, mut mask) = (InheritedFlags::default(), 0u32);
             self.filters.for_each(|slot, filter| {
                 let lineage = filter.child(&parent.as_task(), of_parent.lineage(slot));
                 born.add(slot, lineage);
-                mask |= u32::from(filter.judge(&subject.as_task(), lineage)) << slot;
+                mask |= u32::from(filter.evaluate(&subject.as_task(), lineage)) << slot;
             });
             let mut rules = self.rules.lock();
             if rules.generation != generation {
                 continue;
             }
             // Discards the entry of a killed thread that had the same tag.
-            rules.heirs.take(subject.tag);
+            rules.pending_execs.take(subject.tag);
             // The child is already in the task lists, so another thread of its process may be
             // renaming it. If such a rename was reported but is not yet written, the worker must
             // recheck the child.
             let before = self.entry(&subject);
-            let doubted = before.is_some_and(|entry| entry.doubted.get() != 0);
-            let overruled = doubted && before.is_some_and(|entry| entry.mask() != mask);
+            let pending_recheck = before.is_some_and(|entry| entry.pending_recheck.get() != 0);
+            let overruled = pending_recheck && before.is_some_and(|entry| entry.mask() != mask);
             // If there is an entry, it is always overwritten: it may belong to a former owner of
             // the id.
             if let Some(entry) = self.store(&mut rules, &subject, mask, !born.is_empty()) {
-                entry.set_born(born);
-                entry.decided.set(0);
-                entry.doubted.set(match doubted {
+                entry.set_inherited(born);
+                entry.decided_gen.set(0);
+                entry.pending_recheck.set(match pending_recheck {
                     true => rules.generation,
                     false => 0,
                 });
             }
             drop(rules);
             if overruled {
-                task::settle_later();
+                task::schedule_recheck();
             }
             return;
         }
@@ -552,23 +555,23 @@ impl TaskHooks for Watch {
         if !self.filters.need_comm() {
             return;
         }
-        let subject = Subject::new(task, comm);
+        let subject = TaskInfo::new(task, comm);
         let by_itself = task.is_current();
         let (mut rules, mask) = self.decide(&subject);
         // If another task renames this one: the id may already belong to another task; see
-        // `judge_one()`.
+        // `evaluate_one()`.
         if task.is_released() {
             return;
         }
         let changed = mask != TaskHooks::mask(self, subject.pid);
         let must_exist = rules.scanning || !by_itself;
-        let mut doubted = false;
+        let mut pending_recheck = false;
         if let Some(entry) = self.store(&mut rules, &subject, mask, must_exist) {
-            entry.decided.set(rules.generation);
+            entry.decided_gen.set(rules.generation);
             if !by_itself {
-                entry.doubted.set(rules.generation);
+                entry.pending_recheck.set(rules.generation);
             }
-            doubted = entry.doubted.get() != 0;
+            pending_recheck = entry.pending_recheck.get() != 0;
         }
         drop(rules);
         if !changed {
@@ -576,30 +579,30 @@ impl TaskHooks for Watch {
             // the rename that is reported last changes the mask.
             return;
         }
-        if doubted {
-            task::settle_later();
+        if pending_recheck {
+            task::schedule_recheck();
         }
         if by_itself {
             trace_mask::refresh_current();
         } else {
-            self.tell_cpu_of(task);
+            self.update_cpu_of(task);
         }
     }
 
     fn prepare_exec(&self, task: Task<'_>) {
-        let subject = Subject::new(task, task.comm());
+        let subject = TaskInfo::new(task, task.comm());
         if subject.pid == subject.tgid {
             return;
         }
         let mut rules = self.rules.lock();
-        let born = self.born(&rules, &subject);
-        if !born.is_empty() && !rules.heirs.put(subject.tag, born) {
+        let born = self.inherited(&rules, &subject);
+        if !born.is_empty() && !rules.pending_execs.put(subject.tag, born) {
             self.lost.add(1, Relaxed);
         }
     }
 
     fn executed(&self, task: Task<'_>, old_pid: i32) {
-        let subject = Subject::new(task, task.comm());
+        let subject = TaskInfo::new(task, task.comm());
         {
             let (mut rules, mask) = self.decide(&subject);
             let old = self.tasks.get(old_pid as u32);
@@ -639,7 +642,7 @@ impl TaskHooks for Watch {
         let mut left = false;
         task::for_each(|task| left |= self.settle_one(task, last));
         if left {
-            task::settle_later();
+            task::schedule_recheck();
         }
     }
 }

@@ -8,10 +8,10 @@ use kernel::sync::atomic::{
     Relaxed, //
 };
 
-use super::inherited::Born;
+use super::inherited::InheritedFlags;
 use crate::{
     filter::verdict::Forget,
-    ktrace::sync::read_once::Once, //
+    ktrace::sync::read_once::ReadOnce, //
 };
 
 /// The filter state of a task id.
@@ -23,10 +23,10 @@ pub(super) struct Entry {
     traced: Bits,
     excluded: Bits,
     /// The generation in which a hook evaluated the filters for the task; 0 if none has.
-    pub(super) decided: Bits,
+    pub(super) decided_gen: Bits,
     /// The latest generation in which another task renamed it, until the worker has rechecked the
     /// task; otherwise 0.
-    pub(super) doubted: Bits,
+    pub(super) pending_recheck: Bits,
 }
 
 struct Verdict(Atomic<u64>);
@@ -98,29 +98,29 @@ impl Entry {
         }
     }
 
-    pub(super) fn born(&self) -> Born {
-        Born {
+    pub(super) fn inherited(&self) -> InheritedFlags {
+        InheritedFlags {
             traced: self.traced.get(),
             excluded: self.excluded.get(),
         }
     }
 
-    pub(super) fn set_born(&self, born: Born) {
+    pub(super) fn set_inherited(&self, born: InheritedFlags) {
         self.traced.set(born.traced);
         self.excluded.set(born.excluded);
     }
 
-    pub(super) fn forget_born(&self, bit: u32, what: Forget) {
-        let mut born = self.born();
+    pub(super) fn clear_inherited(&self, bit: u32, what: Forget) {
+        let mut born = self.inherited();
         born.forget(bit, what);
-        self.set_born(born);
+        self.set_inherited(born);
     }
 
     /// Resets the state to that of an unused id.
     pub(super) fn clear(&self) {
         self.set_verdict(0, 0);
-        self.set_born(Born::default());
-        self.decided.set(0);
-        self.doubted.set(0);
+        self.set_inherited(InheritedFlags::default());
+        self.decided_gen.set(0);
+        self.pending_recheck.set(0);
     }
 }

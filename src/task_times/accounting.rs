@@ -18,7 +18,7 @@
 //! updated: the tasks that the call graph of some trace array traces, or all tasks while an event
 //! has a listener. Code that changes this selection, or a filter decision ([`Watch`]), calls
 //! [`Accounts::hold`] before the change, and [`Accounts::resume`] when every CPU has the new trace
-//! mask. From then on every transition of a selected task is observed, which [`Current`] relies on.
+//! mask. From then on every transition of a selected task is observed, which [`StateTracker`] relies on.
 //!
 //! A rename or an `execve()` can add a task to the filter while it runs. The tracepoint handler
 //! then resets the start of the task's accounting before the filter decision
@@ -37,13 +37,13 @@ use kernel::{
 
 use super::{
     clock_times::{
+        ClockAdjusted, //
         Part,
-        Told, //
     },
     transition::{
-        Before,
-        Current,
-        Doing, //
+        Previous,
+        StateTracker,
+        TaskState, //
     },
     types::{
         Block,
@@ -55,7 +55,7 @@ use super::{
 };
 
 use crate::{
-    atomic_comm::Name,
+    atomic_comm::AtomicComm,
     events::{
         self,
         Since, //
@@ -64,7 +64,7 @@ use crate::{
     ktrace::{
         sync::{
             atomic::AtomicBool,
-            read_once::Once, //
+            read_once::ReadOnce, //
         },
         task::{
             self,
@@ -89,15 +89,15 @@ use crate::{
             Reading, //
         },
     },
-    relaxed_u64::Word,
-    task_filter::Watch, //
+    relaxed_u64::RelaxedU64,
+    task_filter::TaskFilter, //
 };
 
 /// A [`Waker`], stored in words that other contexts may read while it changes.
 #[derive(Default)]
 struct Who {
-    pid_context: Word,
-    comm: Name,
+    pid_context: RelaxedU64,
+    comm: AtomicComm,
 }
 
 impl Who {
@@ -120,31 +120,31 @@ impl Who {
 /// The accounting state of a task.
 #[derive(Default)]
 struct Account {
-    tag: Word,
-    current: Current,
+    tag: RelaxedU64,
+    current: StateTracker,
     /// The state in which the task is or was last blocked, and the function that blocked, if it was
     /// looked up.
-    state: Word,
-    caller: Word,
+    state: RelaxedU64,
+    caller: RelaxedU64,
     waker: Who,
     /// The state in which the task was found blocked when it was about to be woken, or [`AWAKE`].
     /// Used if it was not observed when the task left its CPU.
-    asleep: Word,
+    asleep: RelaxedU64,
     /// The task's mask before its last rename, `execve()` or other filter update, and when it was
     /// last blocked.
-    old_mask: Word,
-    blocked_mask: Word,
+    old_mask: RelaxedU64,
+    blocked_mask: RelaxedU64,
     /// The waker that ended the most recent blocked interval.
     unblocker: Who,
     /// The task's name before it executed a program.
-    old_comm: Name,
-    run_ns: Word,
-    wait_ns: Word,
-    block_ns: Word,
-    told: Told,
+    old_comm: AtomicComm,
+    run_ns: RelaxedU64,
+    wait_ns: RelaxedU64,
+    block_ns: RelaxedU64,
+    told: ClockAdjusted,
     /// The id with which the task may be about to exchange its own: for a thread that executes a
     /// program, the id of its process leader; for the leader, the id of that thread.
-    partner: Word,
+    partner: RelaxedU64,
 }
 
 impl Account {
@@ -157,7 +157,7 @@ impl Account {
     }
 
     /// Resets the state for a new task, which is accounted since `from_ns`
-    /// ([`Current::follow_from`]).
+    /// ([`StateTracker::follow_from`]).
     fn open(&self, tag: u32, from_ns: u64) {
         self.current.forget(from_ns);
         self.state.set(0);
@@ -191,7 +191,7 @@ impl Account {
         self.told.inherit(&from.told);
     }
 
-    fn sum(&self, part: Part) -> &Word {
+    fn sum(&self, part: Part) -> &RelaxedU64 {
         match part {
             Part::Run => &self.run_ns,
             Part::Wait => &self.wait_ns,
@@ -205,9 +205,9 @@ struct Spent {
     /// The duration by the scheduler's clock.
     ns: u64,
     /// The duration to report in events.
-    told_ns: u64,
+    reported_ns: u64,
     /// The state, if its start was observed.
-    seen: Option<Doing>,
+    seen: Option<TaskState>,
 }
 
 /// [`Account::tag`] of an unused entry.
@@ -225,7 +225,7 @@ pub(crate) struct Accounts {
     tasks: PidMap<Account>,
     /// Time in ns since which all selected tasks are accounted; [`u64::MAX`] while the selection
     /// changes. Missing intervals before this time are not counted as gaps.
-    all_from_ns: Word,
+    all_from_ns: RelaxedU64,
     /// Accounting gaps: intervals that are not reported because their start was not observed, or
     /// because memory was short.
     gaps: Atomic<u64>,
@@ -243,7 +243,7 @@ impl Accounts {
         Ok(KBox::new(
             Self {
                 tasks,
-                all_from_ns: Word::new(u64::MAX),
+                all_from_ns: RelaxedU64::new(u64::MAX),
                 gaps: Atomic::new(0),
                 callers: AtomicBool::new(false),
             },
@@ -294,14 +294,14 @@ impl Accounts {
     }
 
     /// Announces that the set of accounted tasks is about to change.
-    pub(crate) fn hold(&self) {
+    pub(crate) fn begin_update(&self) {
         self.all_from_ns.set(u64::MAX);
     }
 
     /// Announces that all selected tasks are accounted from now on. Every CPU has handled an
     /// interrupt since the selection was changed, so no CPU is still in a context switch or wakeup
     /// that began before.
-    pub(crate) fn resume(&self) {
+    pub(crate) fn end_update(&self) {
         self.all_from_ns.set(sched::now_ns());
     }
 
@@ -318,7 +318,7 @@ impl Accounts {
     /// Returns the accounting state of a task, if there is one.
     ///
     /// It is stored under the task's id. A thread that executes a program takes over the id of its
-    /// process leader; until [`Accounts::rehouse`], the thread's state is still stored under its
+    /// process leader; until [`Accounts::move_to_pid`], the thread's state is still stored under its
     /// former id, and the leader's state under the leader's former id.
     #[inline]
     fn known(&self, task: Task<'_>) -> Option<&Account> {
@@ -346,11 +346,11 @@ impl Accounts {
         if task.pid() == 0 {
             return None;
         }
-        self.known(task).or_else(|| self.begun_anew(task))
+        self.known(task).or_else(|| self.begin_again(task))
     }
 
     #[cold]
-    fn begun_anew(&self, task: Task<'_>) -> Option<&Account> {
+    fn begin_again(&self, task: Task<'_>) -> Option<&Account> {
         let account = self.tasks.get(task.pid() as u32);
         if task.is_released() {
             // [`Accounts::open_all`] has created states for all tasks except those that were
@@ -398,7 +398,7 @@ impl Accounts {
 
     /// Sets the start of a task's accounting after the filter decision for it, which may have added
     /// it to the accounted tasks. [`SchedHooks::changes`] was called before.
-    fn judged(&self, task: Task<'_>) {
+    fn evaluated(&self, task: Task<'_>) {
         if let Some(account) = self.known(task) {
             account.current.follow_from(if follow::follows_everyone() {
                 // All tasks are accounted; `all_from_ns` is their start.
@@ -415,7 +415,7 @@ impl Accounts {
 
     /// Moves the accounting state of the current task to the entry of its new id. The task must not
     /// leave its CPU in between.
-    fn rehouse(&self, task: Task<'_>) {
+    fn move_to_pid(&self, task: Task<'_>) {
         let (Some(old), Some(account)) = (self.known(task), self.tasks.get(task.pid() as u32))
         else {
             return;
@@ -430,7 +430,7 @@ impl Accounts {
     }
 
     /// Counts a call whose run, wait and block times are unknown.
-    pub(crate) fn count_untold(&self) {
+    pub(crate) fn count_missing(&self) {
         self.gaps.add(1, Relaxed);
     }
 
@@ -448,18 +448,18 @@ impl Accounts {
         &self,
         account: &Account,
         part: Part,
-        before: Before,
+        before: Previous,
         now_ns: u64,
         clock: Option<Reading>,
     ) -> Option<Spent> {
-        let Before::Known(stamp) = before else {
+        let Previous::Exact(stamp) = before else {
             return self.spent_unseen(account, part, before, now_ns, clock);
         };
         let ns = stamp.elapsed_ns(now_ns);
         account.sum(part).add_alone(ns);
         Some(Spent {
             ns,
-            told_ns: account.told.end(part, clock, ns),
+            reported_ns: account.told.end(part, clock, ns),
             seen: Some(stamp.doing),
         })
     }
@@ -470,13 +470,13 @@ impl Accounts {
         &self,
         account: &Account,
         part: Part,
-        before: Before,
+        before: Previous,
         now_ns: u64,
         clock: Option<Reading>,
     ) -> Option<Spent> {
-        account.told.turn(clock);
-        let Before::Since(from_ns) = before else {
-            if before == Before::Missed {
+        account.told.transition(clock);
+        let Previous::AtLeast(from_ns) = before else {
+            if before == Previous::Missed {
                 self.gap();
             }
             return None;
@@ -485,7 +485,7 @@ impl Accounts {
         account.sum(part).add_alone(ns);
         Some(Spent {
             ns,
-            told_ns: ns,
+            reported_ns: ns,
             seen: None,
         })
     }
@@ -495,14 +495,14 @@ impl Accounts {
             return;
         };
         let doing = match state {
-            RUNNABLE | PREEMPTED => Doing::PREEMPTED,
-            state if state & ENDED != 0 => Doing::ENDED,
+            RUNNABLE | PREEMPTED => TaskState::PREEMPTED,
+            state if state & ENDED != 0 => TaskState::ENDED,
             _ => {
                 account.state.set(u64::from(state));
                 account
                     .blocked_mask
-                    .set(u64::from(task::mask_of::<Watch>(task)));
-                Doing::BLOCKED
+                    .set(u64::from(task::mask_of::<TaskFilter>(task)));
+                TaskState::BLOCKED
             }
         };
         let from_ns = self.all_from_ns.get();
@@ -511,7 +511,7 @@ impl Accounts {
             .leave(doing, task.switches(), now_ns, from_ns);
         if let Some(run) = self.spent(account, Part::Run, before, now_ns, clock) {
             fgraph::task_ran(task, run.ns);
-            events::task_run::trace(task, run.told_ns, state);
+            events::task_run::trace(task, run.reported_ns, state);
         }
     }
 
@@ -525,11 +525,11 @@ impl Accounts {
             return;
         };
         let since = match wait.seen {
-            Some(Doing::PREEMPTED) => Since::Preempted,
+            Some(TaskState::PREEMPTED) => Since::Preempted,
             _ => Since::Woken,
         };
         fgraph::task_waited(task, wait.ns);
-        events::task_wait::trace(task, wait.told_ns, since, behind);
+        events::task_wait::trace(task, wait.reported_ns, since, behind);
     }
 
     /// Records that a blocked task is woken.
@@ -545,13 +545,13 @@ impl Accounts {
         // were recorded then get their exit record later. A stack walk costs more than the rest of
         // this function.
         let traced = self.callers.read_once()
-            && u64::from(task::mask_of::<Watch>(task)) | account.blocked_mask.get() != 0;
+            && u64::from(task::mask_of::<TaskFilter>(task)) | account.blocked_mask.get() != 0;
         account.caller.set(match traced {
             true => sched::caller_of(task) as u64,
             false => 0,
         });
         let block = Block {
-            ns: block.told_ns,
+            ns: block.reported_ns,
             state: account.state.get() as u32,
         };
         events::task_block::trace(task, &block, waker);
@@ -560,7 +560,7 @@ impl Accounts {
 
 /// Returns whether a task, which must not be an idle task, is accounted. To be called by probes.
 fn follows(task: Task<'_>) -> bool {
-    follow::follows_everyone() || follow::follows(task::mask_of::<Watch>(task))
+    follow::follows_everyone() || follow::follows(task::mask_of::<TaskFilter>(task))
 }
 
 impl SchedHooks for Accounts {
@@ -611,14 +611,14 @@ impl SchedHooks for Accounts {
         let waker = account.waker.get();
         if is_new {
             account.current.begin(task.switches(), now_ns);
-            account.told.turn(clock::trace_clock());
+            account.told.transition(clock::trace_clock());
         } else {
             let seen = account.current.is_of(task.switches());
             let asleep = account.asleep.get();
             // The stamp may be old: the task may have been woken since, while it was not accounted.
             // So `BLOCKED` alone does not prove that it is blocked.
             let awake = match seen {
-                true => task.has_cpu() || account.current.get().doing != Doing::BLOCKED,
+                true => task.has_cpu() || account.current.get().doing != TaskState::BLOCKED,
                 false => asleep == AWAKE,
             };
             if awake {
@@ -661,8 +661,8 @@ impl SchedHooks for Accounts {
     }
 
     fn exec(&self, task: Task<'_>, old_pid: i32, filename: &[u8]) {
-        self.rehouse(task);
-        self.judged(task);
+        self.move_to_pid(task);
+        self.evaluated(task);
         let account = self.of(task);
         let old_comm = account.map_or(Comm::default(), |account| account.old_comm.get());
         events::task_exec::trace(task, old_pid, &old_comm, &filename);
@@ -674,7 +674,7 @@ impl SchedHooks for Accounts {
         };
         account
             .old_mask
-            .set(u64::from(task::mask_of::<Watch>(task)));
+            .set(u64::from(task::mask_of::<TaskFilter>(task)));
         if !follow::follows_everyone() {
             // The task may be accounted before the start of its accounting is set.
             account.current.follow_from(u64::MAX);
@@ -683,7 +683,7 @@ impl SchedHooks for Accounts {
 
     fn rename(&self, task: Task<'_>, comm: Comm) {
         saved_cmdlines::changes(task);
-        self.judged(task);
+        self.evaluated(task);
         let old_mask = self.known(task).map_or(0, |account| account.old_mask.get());
         events::task_comm::trace(task, &comm, old_mask as u32);
     }
@@ -692,10 +692,10 @@ impl SchedHooks for Accounts {
         if let Some(account) = self.of(task) {
             let mut totals = account.told.totals(&account.totals());
             let current = account.current.get();
-            if current.doing == Doing::RUNNING && account.current.is_of(task.switches()) {
+            if current.doing == TaskState::RUNNING && account.current.is_of(task.switches()) {
                 let run_ns = current.elapsed_ns(now_ns);
-                let told_ns = account.told.elapsed_ns(clock::trace_clock(), run_ns);
-                totals.run_ns = totals.run_ns.wrapping_add(told_ns);
+                let reported_ns = account.told.elapsed_ns(clock::trace_clock(), run_ns);
+                totals.run_ns = totals.run_ns.wrapping_add(reported_ns);
             }
             events::task_exit::trace(task, group_dead, &totals);
         }

@@ -9,7 +9,7 @@
 
 use crate::{
     ktrace::time::clock::Reading,
-    relaxed_u64::Word, //
+    relaxed_u64::RelaxedU64, //
 };
 
 use super::types::Totals;
@@ -25,20 +25,20 @@ pub(super) enum Part {
 /// The time of a task's latest transition by the trace clock, and the resulting differences of its
 /// totals.
 ///
-/// The context that writes the task's [`Current`](super::transition::Current) writes this
+/// The context that writes the task's [`StateTracker`](super::transition::StateTracker) writes this
 /// afterwards.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct ClockAdjusted {
     /// The trace clock of `since_ns`; 0 if the latest transition has no time by a trace clock.
-    clock: Word,
-    since_ns: Word,
+    clock: RelaxedU64,
+    since_ns: RelaxedU64,
     /// The reported total minus the total by the scheduler's clock, modulo 2^64, for each part.
-    run_more: Word,
-    wait_more: Word,
-    block_more: Word,
+    run_more: RelaxedU64,
+    wait_more: RelaxedU64,
+    block_more: RelaxedU64,
 }
 
-impl Told {
+impl ClockAdjusted {
     /// Resets the state for a new task.
     pub(super) fn open(&self) {
         self.clock.set(0);
@@ -69,7 +69,7 @@ impl Told {
 
     /// Records a transition without reporting the duration of the state that ends.
     #[inline]
-    pub(super) fn turn(&self, now: Option<Reading>) {
+    pub(super) fn transition(&self, now: Option<Reading>) {
         match now {
             None if self.clock.get() == 0 => {}
             None => self.clock.set(0),
@@ -94,17 +94,17 @@ impl Told {
     /// duration to report.
     #[inline]
     pub(super) fn end(&self, part: Part, now: Option<Reading>, elapsed_ns: u64) -> u64 {
-        let told_ns = self.elapsed_ns(now, elapsed_ns);
-        self.turn(now);
-        if told_ns != elapsed_ns {
+        let reported_ns = self.elapsed_ns(now, elapsed_ns);
+        self.transition(now);
+        if reported_ns != elapsed_ns {
             let more = match part {
                 Part::Run => &self.run_more,
                 Part::Wait => &self.wait_more,
                 Part::Block => &self.block_more,
             };
-            more.add_alone(told_ns.wrapping_sub(elapsed_ns));
+            more.add_alone(reported_ns.wrapping_sub(elapsed_ns));
         }
-        told_ns
+        reported_ns
     }
 
     /// Returns the reported totals that correspond to `totals` by the scheduler's clock.

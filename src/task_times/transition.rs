@@ -3,13 +3,13 @@
 //! The state machine of a task's accounting: its state, since when, and whether transitions were
 //! missed.
 
-use crate::relaxed_u64::Word;
+use crate::relaxed_u64::RelaxedU64;
 
-/// The state of a task, as stored in a [`Stamp`].
+/// The state of a task, as stored in a [`StateSince`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Doing(u8);
+pub(crate) struct TaskState(u8);
 
-impl Doing {
+impl TaskState {
     /// No transition of the task was observed so far.
     pub(crate) const UNKNOWN: Self = Self(0);
     /// The task has a CPU.
@@ -27,19 +27,19 @@ impl Doing {
 /// The number of bits that hold the state; the remaining 61 bits hold a time of up to 73 years.
 const DOING_BITS: u32 = 3;
 
-/// A state of a task and the time of the transition to it. All zero is [`Doing::UNKNOWN`].
+/// A state of a task and the time of the transition to it. All zero is [`TaskState::UNKNOWN`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Stamp {
+pub(crate) struct StateSince {
     /// The state.
-    pub(crate) doing: Doing,
+    pub(crate) doing: TaskState,
     /// The time of the transition, in ns.
     pub(crate) since_ns: u64,
 }
 
-impl Stamp {
+impl StateSince {
     fn from_bits(bits: u64) -> Self {
         Self {
-            doing: Doing((bits & ((1 << DOING_BITS) - 1)) as u8),
+            doing: TaskState((bits & ((1 << DOING_BITS) - 1)) as u8),
             since_ns: bits >> DOING_BITS,
         }
     }
@@ -56,16 +56,16 @@ impl Stamp {
 
 /// The information that a transition yields about the state that it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Before {
+pub(crate) enum Previous {
     /// The state and its start are known.
-    Known(Stamp),
+    Exact(StateSince),
     /// Earlier transitions were not observed. The state that ends now lasted at least since this
     /// time, in ns.
-    Since(u64),
+    AtLeast(u64),
     /// A transition was missed although the task is accounted.
     Missed,
     /// Earlier transitions were not observed, because the task was not accounted.
-    NotFollowed,
+    NotTracked,
 }
 
 /// The current state of a task, and whether all transitions to it were observed.
@@ -78,14 +78,14 @@ pub(crate) enum Before {
 /// The transitions of one task are ordered by the scheduler (see [`crate::ktrace::task::sched`]),
 /// so a transition is a load and a store, without a lock.
 #[derive(Default)]
-pub(crate) struct Current {
-    stamp: Word,
+pub(crate) struct StateTracker {
+    stamp: RelaxedU64,
     /// In the lower half, the switch count at the stamp; in the upper half, the count since which
     /// no wait or block of the task was missed, not even in part.
-    counts: Word,
+    counts: RelaxedU64,
     /// Since when this task is accounted individually, in ns; 0 if it is accounted only together
     /// with all other selected tasks.
-    from_ns: Word,
+    from_ns: RelaxedU64,
 }
 
 /// The switch counts of a task's accounting state.
@@ -110,11 +110,11 @@ impl Counts {
     }
 }
 
-impl Current {
+impl StateTracker {
     /// Returns the latest stamp.
     #[inline]
-    pub(crate) fn get(&self) -> Stamp {
-        Stamp::from_bits(self.stamp.get())
+    pub(crate) fn get(&self) -> StateSince {
+        StateSince::from_bits(self.stamp.get())
     }
 
     #[inline]
@@ -126,14 +126,14 @@ impl Current {
     /// it has neither left nor got a CPU since then.
     #[inline]
     pub(crate) fn is_of(&self, switches: u32) -> bool {
-        self.counts().seen == switches && self.get().doing != Doing::UNKNOWN
+        self.counts().seen == switches && self.get().doing != TaskState::UNKNOWN
     }
 
     /// Returns whether all waits and blocks of a task were observed since it had left a CPU `then`
     /// times. The task is running now, and has left a CPU `now` times.
     pub(crate) fn covers(&self, then: u32, now: u32) -> bool {
         let since_whole = then.wrapping_sub(self.counts().whole) as i32;
-        self.is_of(now) && self.get().doing == Doing::RUNNING && since_whole >= 0
+        self.is_of(now) && self.get().doing == TaskState::RUNNING && since_whole >= 0
     }
 
     /// Records that the task leaves its CPU and enters the state `doing`. `switches` includes this
@@ -145,22 +145,22 @@ impl Current {
     #[inline]
     pub(crate) fn leave(
         &self,
-        doing: Doing,
+        doing: TaskState,
         switches: u32,
         now_ns: u64,
         all_from_ns: u64,
-    ) -> Before {
-        let ran = |before| before == Doing::RUNNING;
+    ) -> Previous {
+        let ran = |before| before == TaskState::RUNNING;
         let at = switches.wrapping_sub(1);
-        self.turn(doing, switches, (at, ran), now_ns, all_from_ns)
+        self.transition(doing, switches, (at, ran), now_ns, all_from_ns)
     }
 
-    /// Records that the task gets a CPU. For `all_from_ns`, see [`Current::leave`].
+    /// Records that the task gets a CPU. For `all_from_ns`, see [`StateTracker::leave`].
     #[inline]
-    pub(crate) fn arrive(&self, switches: u32, now_ns: u64, all_from_ns: u64) -> Before {
-        let waited = |before| before == Doing::WOKEN || before == Doing::PREEMPTED;
-        self.turn(
-            Doing::RUNNING,
+    pub(crate) fn arrive(&self, switches: u32, now_ns: u64, all_from_ns: u64) -> Previous {
+        let waited = |before| before == TaskState::WOKEN || before == TaskState::PREEMPTED;
+        self.transition(
+            TaskState::RUNNING,
             switches,
             (switches, waited),
             now_ns,
@@ -168,12 +168,12 @@ impl Current {
         )
     }
 
-    /// Records that the task was blocked and is woken. For `all_from_ns`, see [`Current::leave`].
+    /// Records that the task was blocked and is woken. For `all_from_ns`, see [`StateTracker::leave`].
     #[inline]
-    pub(crate) fn wake(&self, switches: u32, now_ns: u64, all_from_ns: u64) -> Before {
-        let blocked = |before| before == Doing::BLOCKED;
-        self.turn(
-            Doing::WOKEN,
+    pub(crate) fn wake(&self, switches: u32, now_ns: u64, all_from_ns: u64) -> Previous {
+        let blocked = |before| before == TaskState::BLOCKED;
+        self.transition(
+            TaskState::WOKEN,
             switches,
             (switches, blocked),
             now_ns,
@@ -186,49 +186,49 @@ impl Current {
     /// No transition was missed if the previous stamp is from the time when the task had left a CPU
     /// `at` times, and `fits` accepts its state as the predecessor of `doing`.
     #[inline]
-    fn turn(
+    fn transition(
         &self,
-        doing: Doing,
+        doing: TaskState,
         switches: u32,
-        (at, fits): (u32, impl FnOnce(Doing) -> bool),
+        (at, fits): (u32, impl FnOnce(TaskState) -> bool),
         now_ns: u64,
         all_from_ns: u64,
-    ) -> Before {
+    ) -> Previous {
         let before = self.get();
         let counts = self.counts();
         let since_ns = now_ns.max(before.since_ns);
-        self.stamp.set(Stamp { doing, since_ns }.to_bits());
+        self.stamp.set(StateSince { doing, since_ns }.to_bits());
         if fits(before.doing) && counts.seen == at {
             let seen = switches;
             self.counts.set(Counts { seen, ..counts }.to_bits());
-            return Before::Known(before);
+            return Previous::Exact(before);
         }
-        self.turn_unseen(switches, at);
+        self.transition_unseen(switches, at);
         let from_ns = self.from_ns.get();
         if from_ns == u64::MAX {
             self.from_ns.set(now_ns);
         }
         match from_ns.max(all_from_ns) {
-            u64::MAX => Before::NotFollowed,
-            from_ns if before.since_ns < from_ns => Before::Since(from_ns),
-            _ => Before::Missed,
+            u64::MAX => Previous::NotTracked,
+            from_ns if before.since_ns < from_ns => Previous::AtLeast(from_ns),
+            _ => Previous::Missed,
         }
     }
 
     #[cold]
-    fn turn_unseen(&self, switches: u32, whole: u32) {
+    fn transition_unseen(&self, switches: u32, whole: u32) {
         let seen = switches;
         self.counts.set(Counts { seen, whole }.to_bits());
     }
 
     /// Records the first wakeup of a new task.
     pub(crate) fn begin(&self, switches: u32, now_ns: u64) {
-        let stamp = Stamp {
-            doing: Doing::WOKEN,
+        let stamp = StateSince {
+            doing: TaskState::WOKEN,
             since_ns: now_ns,
         };
         self.stamp.set(stamp.to_bits());
-        self.turn_unseen(switches, switches);
+        self.transition_unseen(switches, switches);
     }
 
     /// Sets since when this task is accounted individually, in ns. [`u64::MAX`] if the accounting
@@ -238,7 +238,7 @@ impl Current {
     }
 
     /// Resets the state for another task, which is accounted since `ns`; see
-    /// [`Current::follow_from`].
+    /// [`StateTracker::follow_from`].
     pub(crate) fn forget(&self, ns: u64) {
         self.stamp.set(0);
         self.counts.set(0);

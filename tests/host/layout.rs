@@ -3,21 +3,21 @@
 //! The positions of the fields of a record, and the truncation of fields.
 
 use crate::event::layout::{
+    DynSize,
     Layout,
-    Wish,
     MAX_RECORD, //
 };
 
-fn array(len: usize, piece: usize) -> Wish {
-    Wish {
+fn array(len: usize, piece: usize) -> DynSize {
+    DynSize {
         len,
         piece,
         never_empty: false,
     }
 }
 
-fn string(len: usize) -> Wish {
-    Wish {
+fn string(len: usize) -> DynSize {
+    DynSize {
         len,
         piece: 1,
         never_empty: true,
@@ -26,7 +26,7 @@ fn string(len: usize) -> Wish {
 
 /// Returns offsets and lengths of the fields, and the size of the record, for a fixed part of
 /// `WORDS` words.
-fn laid_out<const WORDS: usize>(wishes: &[Wish]) -> (Vec<(usize, usize)>, usize) {
+fn laid_out<const WORDS: usize>(wishes: &[DynSize]) -> (Vec<(usize, usize)>, usize) {
     assert!(wishes.len() <= WORDS);
     let mut layout = Layout::new::<[u32; WORDS]>();
     let spans = wishes.iter().map(|wish| {

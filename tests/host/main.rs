@@ -18,18 +18,18 @@ mod thresholds;
 
 #[allow(dead_code)]
 #[path = "../../src/profile/histogram.rs"]
-mod spreads;
+mod histograms;
 
 #[allow(dead_code)]
 #[path = "../../src/task_times/transition.rs"]
-mod stamps;
+mod transitions;
 
 #[allow(dead_code)]
 #[path = "../../src/task_filter/inherited.rs"]
-mod borns;
+mod inheriteds;
 
 #[path = "../../src/ktrace/record/compressed_delta.rs"]
-mod agos;
+mod deltas;
 
 #[path = "../../src/ktrace/fgraph/tag.rs"]
 mod tags;
@@ -57,7 +57,7 @@ mod ktrace {
             };
 
             /// Accesses a value like `READ_ONCE()` and `WRITE_ONCE()`.
-            pub trait Once<T> {
+            pub trait ReadOnce<T> {
                 /// Returns the value.
                 fn read_once(&self) -> T;
 
@@ -65,7 +65,7 @@ mod ktrace {
                 fn write_once(&self, value: T);
             }
 
-            impl<T: Copy + PartialEq + core::ops::AddAssign> Once<T> for Atomic<T> {
+            impl<T: Copy + PartialEq + core::ops::AddAssign> ReadOnce<T> for Atomic<T> {
                 fn read_once(&self) -> T {
                     self.load(Relaxed)
                 }
@@ -90,28 +90,28 @@ mod ktrace {
     }
 }
 
-mod ago;
-#[allow(dead_code)]
-mod born;
 #[expect(dead_code, reason = "accounts need more of it")]
 #[path = "../../src/relaxed_u64.rs"]
 mod relaxed_u64;
 
+mod compressed_delta;
+mod encoding;
 mod escape;
 #[allow(dead_code)]
 mod event;
 mod format;
 mod glob;
+mod histogram;
 mod ids;
+#[allow(dead_code)]
+mod inherited;
 mod input;
 mod layout;
 mod list;
-mod pack_words;
 mod plugin;
 mod random;
-mod spread;
-mod stamp;
 mod tag;
 mod threshold;
 mod tokens;
+mod transition;
 mod verdict;

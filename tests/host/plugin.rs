@@ -32,8 +32,8 @@ use pack::{
 };
 use word::{
     Call,
+    DecodedItem,
     Item,
-    Said,
     FUNC, //
 };
 
@@ -88,7 +88,7 @@ fn function(offset: usize, site: u64) -> u64 {
 #[test]
 fn a_pack() {
     let bytes = bytes(7, (0, 0), &[function(0x40, 0x100), 0, 0]);
-    let said = Said {
+    let said = DecodedItem {
         item: Item::Function {
             ip: BASE + 0x40,
             parent_ip: BASE + 0x400,
@@ -155,7 +155,7 @@ fn call(func: usize, depth: i32, ns: u64) -> Call {
 }
 
 fn texts(items: &[Item]) -> Vec<String> {
-    let said = |&item| Said {
+    let said = |&item| DecodedItem {
         item,
         time: 0,
         flags: 0,
@@ -233,7 +233,7 @@ fn anything_can_be_shown() {
 
 #[test]
 fn times() {
-    let said = |item, time| Said {
+    let said = |item, time| DecodedItem {
         item,
         time,
         flags: 0,

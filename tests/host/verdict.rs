@@ -5,7 +5,7 @@
 use crate::filter::input::Input;
 use crate::filter::input::ListName;
 use crate::filter::verdict::Filter;
-use crate::filter::verdict::Lineage;
+use crate::filter::verdict::Inherited;
 use crate::filter::verdict::Task;
 
 const TASK: Task<'static> = Task {
@@ -14,7 +14,7 @@ const TASK: Task<'static> = Task {
     comm: b"worker\0\0\0\0\0\0\0\0\0",
 };
 
-const UNBORN: Lineage = Lineage {
+const UNBORN: Inherited = Inherited {
     traced: false,
     excluded: false,
 };
@@ -32,8 +32,8 @@ fn filter(lists: &[(ListName, &str)], follow_fork: bool) -> Filter {
     filter
 }
 
-fn lineages() -> impl Iterator<Item = Lineage> {
-    (0..4).map(|bits| Lineage {
+fn lineages() -> impl Iterator<Item = Inherited> {
+    (0..4).map(|bits| Inherited {
         traced: bits & 1 != 0,
         excluded: bits & 2 != 0,
     })
@@ -76,8 +76,8 @@ fn all_combinations_follow_the_rules() {
 
                 let copy = filter.try_clone().unwrap();
                 for filter in [&filter, &copy] {
-                    assert_eq!(filter.judge(&TASK, lineage), traced, "{shown}");
-                    let expected = Lineage {
+                    assert_eq!(filter.evaluate(&TASK, lineage), traced, "{shown}");
+                    let expected = Inherited {
                         traced: follow_fork && selected,
                         excluded: follow_fork && excluded,
                     };
@@ -98,7 +98,7 @@ fn without_lists_everything_is_traced() {
         assert!(filter.is_empty());
         assert!(!filter.needs_comm());
         for lineage in lineages() {
-            assert!(filter.judge(&TASK, lineage));
+            assert!(filter.evaluate(&TASK, lineage));
             assert_eq!(filter.child(&TASK, lineage), UNBORN);
         }
     }
@@ -109,18 +109,18 @@ fn ids_of_one_kind_are_not_taken_for_the_other() {
     let thread = filter(&[(ListName::Pid, "100")], false);
     let process = filter(&[(ListName::Tgid, "100")], false);
     let leader = Task { pid: 100, ..TASK };
-    assert!(!thread.judge(&TASK, UNBORN));
-    assert!(thread.judge(&leader, UNBORN));
-    assert!(process.judge(&TASK, UNBORN));
-    assert!(process.judge(&leader, UNBORN));
+    assert!(!thread.evaluate(&TASK, UNBORN));
+    assert!(thread.evaluate(&leader, UNBORN));
+    assert!(process.evaluate(&TASK, UNBORN));
+    assert!(process.evaluate(&leader, UNBORN));
 
     let idle = Task {
         pid: 0,
         tgid: 0,
         comm: b"swapper/1",
     };
-    assert!(!process.judge(&idle, UNBORN));
-    assert!(filter(&[(ListName::Pid, "0")], false).judge(&idle, UNBORN));
+    assert!(!process.evaluate(&idle, UNBORN));
+    assert!(filter(&[(ListName::Pid, "0")], false).evaluate(&idle, UNBORN));
 }
 
 #[test]
@@ -132,14 +132,19 @@ fn a_rename_counts_at_once() {
         (b"ld", true),
         (b"ld.bfd", false),
     ] {
-        assert_eq!(filter.judge(&Task { comm, ..TASK }, UNBORN), traced);
+        assert_eq!(filter.evaluate(&Task { comm, ..TASK }, UNBORN), traced);
     }
 }
 
 /// Forks a task: returns its lineage, and whether it is traced.
-fn fork(filter: &Filter, parent: &Task<'_>, lineage: Lineage, child: &Task<'_>) -> (Lineage, bool) {
+fn fork(
+    filter: &Filter,
+    parent: &Task<'_>,
+    lineage: Inherited,
+    child: &Task<'_>,
+) -> (Inherited, bool) {
     let born = filter.child(parent, lineage);
-    (born, filter.judge(child, born))
+    (born, filter.evaluate(child, born))
 }
 
 #[test]
@@ -178,7 +183,7 @@ fn children_are_followed_through_the_generations() {
             comm: b"gcc",
             ..child
         };
-        assert!(following.judge(&renamed, born));
+        assert!(following.evaluate(&renamed, born));
         let (born, traced) = fork(&following, &renamed, born, &grandchild);
         assert!(traced && born.traced);
         assert!(!fork(&following, &stranger, UNBORN, &stranger).1);
@@ -186,7 +191,7 @@ fn children_are_followed_through_the_generations() {
         let not_following = filter(&[list], false);
         let (born, _) = fork(&not_following, &mother, UNBORN, &child);
         assert_eq!(born, UNBORN);
-        assert!(!not_following.judge(&renamed, born));
+        assert!(!not_following.evaluate(&renamed, born));
     }
 }
 
@@ -236,14 +241,14 @@ fn exclusion_is_followed_and_wins() {
 
 #[test]
 fn a_lineage_from_lists_that_are_gone_is_ignored() {
-    let orphan = Lineage {
+    let orphan = Inherited {
         traced: true,
         excluded: true,
     };
     let selecting = filter(&[(ListName::Pid, "1")], true);
-    assert!(selecting.judge(&TASK, orphan));
+    assert!(selecting.evaluate(&TASK, orphan));
     assert!(!selecting.child(&TASK, orphan).excluded);
     let excluding = filter(&[(ListName::NotracePid, "1")], true);
-    assert!(!excluding.judge(&TASK, orphan));
+    assert!(!excluding.evaluate(&TASK, orphan));
     assert!(!excluding.child(&TASK, orphan).traced);
 }

@@ -16,7 +16,7 @@ mod filter;
 
 #[allow(dead_code)]
 #[path = "../../src/profile/histogram.rs"]
-mod spreads;
+mod histograms;
 
 #[allow(dead_code)]
 #[path = "../../src/ktrace/compact/encoding.rs"]

@@ -18,7 +18,7 @@ mod filter {
         },
         verdict::{
             Filter,
-            Lineage,
+            Inherited,
             Task, //
         },
     };
@@ -44,9 +44,9 @@ mod filter {
         &bytes[at..]
     }
 
-    fn judged(filter: &Filter, pid: i32, comm: &[u8]) -> bool {
+    fn evaluated(filter: &Filter, pid: i32, comm: &[u8]) -> bool {
         let task = Task { pid, tgid: 7, comm };
-        filter.judge(&task, Lineage::default())
+        filter.evaluate(&task, Inherited::default())
     }
 
     #[test]
@@ -111,12 +111,12 @@ mod filter {
     #[test]
     fn verdicts() -> Result {
         let none = Filter::default();
-        assert!(judged(&none, 1, b"sh"));
+        assert!(evaluated(&none, 1, b"sh"));
         let named = written(ListName::Comm, b"s* [x-z]?\n", true, &none)?;
-        assert!(judged(&named, 1, b"sh\0junk") && judged(&named, 1, b"x1"));
-        assert!(!judged(&named, 1, b"bash"));
+        assert!(evaluated(&named, 1, b"sh\0junk") && evaluated(&named, 1, b"x1"));
+        assert!(!evaluated(&named, 1, b"bash"));
         let but = written(ListName::NotracePid, b"1", true, &named)?;
-        assert!(!judged(&but, 1, b"sh") && judged(&but, 2, b"sh"));
+        assert!(!evaluated(&but, 1, b"sh") && evaluated(&but, 2, b"sh"));
         Ok(())
     }
 
@@ -128,30 +128,30 @@ mod filter {
             tgid: 1,
             comm: b"a",
         };
-        assert!(!filter.child(&parent, Lineage::default()).traced);
+        assert!(!filter.child(&parent, Inherited::default()).traced);
         filter.follow_fork = true;
-        let lineage = filter.child(&parent, Lineage::default());
+        let lineage = filter.child(&parent, Inherited::default());
         assert!(lineage.traced && !lineage.excluded);
-        assert!(filter.judge(&Task { pid: 2, ..parent }, lineage));
+        assert!(filter.evaluate(&Task { pid: 2, ..parent }, lineage));
         Ok(())
     }
 }
 
 #[kunit_tests(ferrotrace_spreads)]
-mod spreads {
-    use crate::spreads::{
-        Merged,
-        Spread, //
+mod histograms {
+    use crate::histograms::{
+        Histogram, //
+        HistogramSnapshot,
     };
 
     #[test]
     fn quantiles() {
-        let spread = Spread::default();
+        let spread = Histogram::default();
         for ns in 1..=1000 {
             spread.add(ns * 1000);
         }
         spread.add(u64::MAX >> 8);
-        let mut sum = Merged::default();
+        let mut sum = HistogramSnapshot::default();
         sum.merge(&spread);
         assert_eq!(sum.count, 1001);
         assert_eq!(sum.min_ns(), 1000);

@@ -74,18 +74,18 @@ bind_text_leaves!(Nobody);
 bind_event_users!(Nobody);
 
 impl FunctionHook for Nobody {
-    fn called(&self, _: &Call<'_>) {}
+    fn entry(&self, _: &Call<'_>) {}
     fn recursed(&self) {}
 }
 
 impl GraphHook for Nobody {
-    fn called(&self, _: &GraphCall<'_>) -> bool {
+    fn entry(&self, _: &GraphCall<'_>) -> bool {
         false
     }
-    fn returned(&self, _: &Return<'_>) {}
-    fn leaves(&self, _: &Open<'_>) {}
+    fn ret(&self, _: &Return<'_>) {}
+    fn sched_out(&self, _: &Open<'_>) {}
     fn interposed(&self, _: &Open<'_>, _: Context) {}
-    fn ends(&self, _: &Open<'_>) {}
+    fn task_exit(&self, _: &Open<'_>) {}
 }
 
 impl Tracer for Nobody {

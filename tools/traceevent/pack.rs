@@ -9,9 +9,9 @@ use core::sync::atomic::{
 
 use super::word::{
     items,
+    DecodedItem,
     Item,
     Reader,
-    Said,
     Text,
     MAX_WORDS, //
 };
@@ -74,7 +74,7 @@ impl Pack {
     }
 
     /// Returns the items of a pack whose record has the timestamp `time`, in ns.
-    pub fn items(&self, time: u64) -> impl Iterator<Item = Said> + '_ {
+    pub fn items(&self, time: u64) -> impl Iterator<Item = DecodedItem> + '_ {
         let reader = Reader::new(self.text, time, self.mult, self.context);
         items(reader, self.words.as_slice())
     }
@@ -112,9 +112,9 @@ impl Last {
 /// The content of one line of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
-    pub said: Said,
+    pub said: DecodedItem,
     /// The return of the call, if the line shows a call and its return is the next item.
-    pub ret: Option<Said>,
+    pub ret: Option<DecodedItem>,
 }
 
 impl Line {
@@ -129,7 +129,7 @@ impl Line {
 }
 
 /// Groups items into lines.
-pub fn lines(items: impl Iterator<Item = Said>) -> impl Iterator<Item = Line> {
+pub fn lines(items: impl Iterator<Item = DecodedItem>) -> impl Iterator<Item = Line> {
     let mut items = items.peekable();
     core::iter::from_fn(move || {
         let said = items.next()?;

@@ -56,8 +56,8 @@ use crate::{
         Tep, //
     },
     word::{
+        DecodedItem, //
         Item,
-        Said, //
     },
 };
 
@@ -89,7 +89,7 @@ impl Layout {
 
     /// Returns the header that a separate record of the event `id` would have for this item. It is
     /// derived from the header of the pack.
-    fn header<'a>(&self, pack: &[u8], room: &'a mut [u8], id: u16, said: &Said) -> &'a [u8] {
+    fn header<'a>(&self, pack: &[u8], room: &'a mut [u8], id: u16, said: &DecodedItem) -> &'a [u8] {
         let len = pack.len().min(room.len());
         let (Some(header), Some(pack)) = (room.get_mut(..len), pack.get(..len)) else {
             return &[];

@@ -18,7 +18,7 @@ use super::trace_array::{
 };
 use crate::ktrace::private::{
     abi,
-    cstr_ext::Chars,
+    cstr_ext::CStrExt,
     list,
     symbols::{
         Data,

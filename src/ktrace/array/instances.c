@@ -24,9 +24,9 @@ int ktrace_call_task_work_add(struct task_struct *task, struct callback_head *wo
  * runs it soon after. It is queued in the handler of a kprobe, which may do no more
  * than an NMI handler.
  */
-static struct callback_head ktrace_todos[32];
-static unsigned long ktrace_todos_used;
-static atomic_t ktrace_todo_pending = ATOMIC_INIT(0);
+static struct callback_head ktrace_works[32];
+static unsigned long ktrace_work_bitmap;
+static atomic_t ktrace_works_pending = ATOMIC_INIT(0);
 
 /* Changes since ktrace_take_changes() was last called: KTRACE_CHANGED_* in helpers.h. */
 static atomic_t ktrace_changed = ATOMIC_INIT(0);
@@ -40,23 +40,23 @@ u32 ktrace_take_changes(void)
 	return atomic_xchg(&ktrace_changed, 0);
 }
 
-static void ktrace_todo_work(struct work_struct *unused)
+static void ktrace_run_work(struct work_struct *unused)
 {
 	ktrace_deferred();
 }
-static DECLARE_WORK(ktrace_work, ktrace_todo_work);
+static DECLARE_WORK(ktrace_work, ktrace_run_work);
 
-static void ktrace_todo_soon(struct irq_work *unused)
+static void ktrace_queue_work(struct irq_work *unused)
 {
 	schedule_work(&ktrace_work);
 }
-static DEFINE_IRQ_WORK(ktrace_irq_work, ktrace_todo_soon);
+static DEFINE_IRQ_WORK(ktrace_irq_work, ktrace_queue_work);
 
-static void ktrace_todo_run(struct callback_head *head)
+static void ktrace_run_task_work(struct callback_head *head)
 {
-	clear_bit(head - ktrace_todos, &ktrace_todos_used);
+	clear_bit(head - ktrace_works, &ktrace_work_bitmap);
 	ktrace_deferred();
-	atomic_dec(&ktrace_todo_pending);
+	atomic_dec(&ktrace_works_pending);
 }
 
 static void ktrace_defer(void)
@@ -65,15 +65,15 @@ static void ktrace_defer(void)
 
 	if (current->flags & PF_KTHREAD)
 		goto soon;
-	for (i = 0; i < ARRAY_SIZE(ktrace_todos); i++) {
-		if (test_and_set_bit(i, &ktrace_todos_used))
+	for (i = 0; i < ARRAY_SIZE(ktrace_works); i++) {
+		if (test_and_set_bit(i, &ktrace_work_bitmap))
 			continue;
-		init_task_work(&ktrace_todos[i], ktrace_todo_run);
-		atomic_inc(&ktrace_todo_pending);
-		if (!ktrace_call_task_work_add(current, &ktrace_todos[i], TWA_NMI_CURRENT))
+		init_task_work(&ktrace_works[i], ktrace_run_task_work);
+		atomic_inc(&ktrace_works_pending);
+		if (!ktrace_call_task_work_add(current, &ktrace_works[i], TWA_NMI_CURRENT))
 			return;
-		atomic_dec(&ktrace_todo_pending);
-		clear_bit(i, &ktrace_todos_used);
+		atomic_dec(&ktrace_works_pending);
+		clear_bit(i, &ktrace_work_bitmap);
 		break;
 	}
 soon:
@@ -128,22 +128,22 @@ static int ktrace_functions_changed(struct kretprobe_instance *instance, struct 
 	return 0;
 }
 
-static struct kprobe ktrace_born = {
+static struct kprobe ktrace_instance_add_kp = {
 	.symbol_name = "ftrace_init_tracefs",
 	.pre_handler = ktrace_instances_changed,
 };
 
-static struct kprobe ktrace_gone = {
+static struct kprobe ktrace_instance_del_kp = {
 	.symbol_name = "ftrace_destroy_function_files",
 	.pre_handler = ktrace_instances_changed,
 };
 
-static struct kprobe ktrace_enables = {
+static struct kprobe ktrace_event_enable_kp = {
 	.symbol_name = "__ftrace_event_enable_disable",
 	.pre_handler = ktrace_events_changed,
 };
 
-static struct kprobe *ktrace_watch[] = { &ktrace_born, &ktrace_gone, &ktrace_enables };
+static struct kprobe *ktrace_watch[] = { &ktrace_instance_add_kp, &ktrace_instance_del_kp, &ktrace_event_enable_kp };
 
 /* Writes to `set_graph_function` and `set_graph_notrace` take effect at close(). */
 static struct kretprobe ktrace_closes = {
@@ -172,7 +172,7 @@ void ktrace_unwatch_instances(void)
 	unregister_kretprobe(&ktrace_closes);
 	unregister_kprobes(ktrace_watch, ARRAY_SIZE(ktrace_watch));
 	/* Tasks that hit a probe may not have run their task work yet. */
-	while (atomic_read(&ktrace_todo_pending))
+	while (atomic_read(&ktrace_works_pending))
 		schedule_timeout_uninterruptible(1);
 	irq_work_sync(&ktrace_irq_work);
 	cancel_work_sync(&ktrace_work);

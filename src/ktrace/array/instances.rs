@@ -76,9 +76,9 @@ pub trait InstancesChanged {
 /// # Invariants
 ///
 /// The probes are registered until drop.
-pub struct Watch(());
+pub struct InstanceWatch(());
 
-impl Watch {
+impl InstanceWatch {
     /// Registers the probes. May sleep. Changes before this returns may be missed.
     ///
     /// # Errors
@@ -86,14 +86,14 @@ impl Watch {
     /// The errors of `register_kprobes()` and `register_kretprobe()`.
     pub fn new(_: Resolved) -> Result<Self> {
         // SAFETY: May sleep. The probes are static and not registered yet: a module has only one
-        // `Watch` at a time, which the kernel enforces (`EINVAL` for a second registration).
+        // `InstanceWatch` at a time, which the kernel enforces (`EINVAL` for a second registration).
         to_result(unsafe { ktrace_watch_instances() })?;
         // INVARIANT: The probes were registered above.
         Ok(Self(()))
     }
 }
 
-impl Drop for Watch {
+impl Drop for InstanceWatch {
     fn drop(&mut self) {
         // SAFETY: By the type invariant, the probes are registered. When this returns, no call of
         // `changed()` is running or will start.

@@ -109,7 +109,7 @@ impl TraceArray {
     /// # Safety
     ///
     /// The caller must hold `trace_types_lock`.
-    pub(in crate::ktrace) unsafe fn keep_for_good(&self) {
+    pub(in crate::ktrace) unsafe fn leak(&self) {
         // SAFETY: By the type invariant, the trace array is alive; the caller holds the lock that
         // protects the count.
         unsafe { *addr_of_mut!((*self.as_ptr()).ref_) += 1 };
@@ -139,7 +139,7 @@ impl TraceArray {
 
     /// Deletes all records of the trace array, including those in the snapshot and of offline CPUs.
     /// May sleep. The lock keeps the trace array alive.
-    pub fn forget_records(&self, _: &TypesLock) {
+    pub fn clear_records(&self, _: &TypesLock) {
         let buffers = loop {
             let buffers = [self.buffer(), self.snapshot_buffer()];
             // If both are the same, a swap is in progress: read them again.

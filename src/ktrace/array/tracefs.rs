@@ -47,7 +47,7 @@ use super::{
 };
 use crate::ktrace::{
     private::{
-        cstr_ext::Chars,
+        cstr_ext::CStrExt,
         symbols::{
             this_module,
             Data,

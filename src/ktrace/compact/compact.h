@@ -27,7 +27,7 @@
 #include "members.h"
 #endif
 
-#define KTRACE_KNOWN_BITS 6
+#define KTRACE_CALL_SITE_BITS 6
 
 /* The word of a call that returned; encoding.rs documents its layout. */
 #define KTRACE_LEAF (1UL << 62)
@@ -40,7 +40,7 @@
 #define KTRACE_LEAF_DELTA_BITS 16
 
 /* An entry for addresses that a word of the pack holds; `Known` in percpu_pack.rs. */
-struct ktrace_known {
+struct ktrace_call_site {
 	unsigned long address;
 	/* XORed with the pack's `salt`. */
 	unsigned long salted;
@@ -82,14 +82,14 @@ struct ktrace_pack {
 	u32 lost;
 	u32 mult;
 	u32 is_even;
-	struct ktrace_known known[1 << KTRACE_KNOWN_BITS];
+	struct ktrace_call_site known[1 << KTRACE_CALL_SITE_BITS];
 };
 
 #ifndef __BINDGEN__
 
 /* Defined in Rust. */
-void ktrace_pack_doubted(struct ktrace_pack *pack, unsigned long ip, unsigned long parent_ip);
-void ktrace_pack_doubted_leaf(struct ktrace_pack *pack, unsigned long func, int depth, u64 ns);
+void ktrace_pack_rewrite(struct ktrace_pack *pack, unsigned long ip, unsigned long parent_ip);
+void ktrace_pack_rewrite_leaf(struct ktrace_pack *pack, unsigned long func, int depth, u64 ns);
 void ktrace_pack_catch_up(struct ktrace_pack *pack);
 
 /* Reads the counter, which each CPU has and which is cheap to read. */
@@ -142,24 +142,24 @@ static __always_inline u64 ktrace_raw_flags(void)
 enum ktrace_pack_end {
 	KTRACE_PACK_WRITTEN,
 	/* Written; records of interrupts have to be committed. */
-	KTRACE_PACK_WRITTEN_BUT,
+	KTRACE_PACK_WRITTEN_COMMIT_PENDING,
 	/* Written, but a reader may have missed it; interrupts may have to be committed. */
-	KTRACE_PACK_DOUBTED,
+	KTRACE_PACK_MAYBE_MISSED,
 	/* Not written; the slow path has to write it. */
-	KTRACE_PACK_OTHER,
+	KTRACE_PACK_FALLBACK,
 	/* Not written; in addition, records of interrupts have to be committed. */
-	KTRACE_PACK_CLOSED,
+	KTRACE_PACK_FALLBACK_COMMIT_PENDING,
 };
 
-static __always_inline struct ktrace_known *ktrace_known_at(struct ktrace_pack *pack,
+static __always_inline struct ktrace_call_site *ktrace_known_at(struct ktrace_pack *pack,
 							    unsigned long ip,
 							    unsigned long parent_ip)
 {
 	/* Bits 4 to 9 of @ip and bits 0 to 5 of @parent_ip. */
 	unsigned long mixed = (ip << 1) ^ (parent_ip << 5);
 
-	BUILD_BUG_ON(sizeof(struct ktrace_known) != 1 << 5);
-	return (void *)pack->known + (mixed & ((1 << KTRACE_KNOWN_BITS) - 1) << 5);
+	BUILD_BUG_ON(sizeof(struct ktrace_call_site) != 1 << 5);
+	return (void *)pack->known + (mixed & ((1 << KTRACE_CALL_SITE_BITS) - 1) << 5);
 }
 
 /* Returns whether task and context are those of the last item. */
@@ -223,7 +223,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *
 	/* The interrupted writer may have read an earlier time, but not reserved its place. */
 	if (unlikely(committing)) {
 		pack->page = NULL;
-		return KTRACE_PACK_OTHER;
+		return KTRACE_PACK_FALLBACK;
 	}
 	barrier();
 	WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), 1);
@@ -238,20 +238,20 @@ static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *
 		barrier();
 		pack->page = NULL;
 		if (KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_commits) != commits)
-			return KTRACE_PACK_CLOSED;
-		return KTRACE_PACK_OTHER;
+			return KTRACE_PACK_FALLBACK_COMMIT_PENDING;
+		return KTRACE_PACK_FALLBACK;
 	}
 	WRITE_ONCE(*place, word);
 	/* A reader takes the page out of the ring before it reads it; see percpu_pack.rs. */
 	smp_mb();
 	if (unlikely(!ktrace_page_in_ring(page))) {
 		WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), 0);
-		return KTRACE_PACK_DOUBTED;
+		return KTRACE_PACK_MAYBE_MISSED;
 	}
 	WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), 0);
 	barrier();
 	if (unlikely(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_commits) != commits))
-		return KTRACE_PACK_WRITTEN_BUT;
+		return KTRACE_PACK_WRITTEN_COMMIT_PENDING;
 	return KTRACE_PACK_WRITTEN;
 }
 
@@ -260,20 +260,20 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 							    unsigned long ip,
 							    unsigned long parent_ip)
 {
-	struct ktrace_known *known = ktrace_known_at(pack, ip, parent_ip);
+	struct ktrace_call_site *known = ktrace_known_at(pack, ip, parent_ip);
 	enum ktrace_pack_end end;
 	u64 now, delta, word, *place;
 	void *buffer, *part;
 
 	if (known->address != ip || known->salted != (parent_ip ^ pack->salt))
-		return KTRACE_PACK_OTHER;
+		return KTRACE_PACK_FALLBACK;
 	if (!ktrace_pack_goes_on(pack, &buffer, &part))
-		return KTRACE_PACK_OTHER;
+		return KTRACE_PACK_FALLBACK;
 	now = ktrace_counter_here();
 	/* Very large if the counter was set back, and then more than any span. */
 	delta = now - pack->time;
 	if (delta > pack->span)
-		return KTRACE_PACK_OTHER;
+		return KTRACE_PACK_FALLBACK;
 	place = pack->place;
 	/* If ktrace_pack_put() fails, it closes the pack, and this state is not used any more. */
 	if (pack->half) {
@@ -282,14 +282,14 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 		pack->place = place + 1;
 	} else {
 		if (place == pack->end)
-			return KTRACE_PACK_OTHER;
+			return KTRACE_PACK_FALLBACK;
 		word = known->first | delta << 32;
 		pack->half = word;
 	}
 	pack->time = now;
 	end = ktrace_pack_put(pack, buffer, part, place, word);
 	/* The half that was not written must not be counted. */
-	if (unlikely(end >= KTRACE_PACK_OTHER))
+	if (unlikely(end >= KTRACE_PACK_FALLBACK))
 		pack->halves++;
 	return end;
 }
@@ -310,24 +310,24 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_leaf(struct ktrace_p
 
 	if (delta >> KTRACE_LEAF_DELTA_BITS || ns >> KTRACE_LEAF_NS_BITS ||
 	    (u32)depth >> KTRACE_LEAF_DEPTH_BITS)
-		return KTRACE_PACK_OTHER;
+		return KTRACE_PACK_FALLBACK;
 	/* The last 64 values refer to address words. */
 	if (offset & 3 || near >= (1UL << KTRACE_LEAF_FUNC_BITS) - 64)
-		return KTRACE_PACK_OTHER;
+		return KTRACE_PACK_FALLBACK;
 	word = KTRACE_LEAF | near << KTRACE_LEAF_FUNC_SHIFT |
 	       (u64)depth << KTRACE_LEAF_DEPTH_SHIFT | ns << KTRACE_LEAF_NS_SHIFT | delta;
 	/* The second half of the last word is free, or the pack is full: not here. */
 	place = pack->place;
 	if (pack->half || place == pack->end)
-		return KTRACE_PACK_OTHER;
+		return KTRACE_PACK_FALLBACK;
 	if (!ktrace_pack_goes_on(pack, &buffer, &part))
-		return KTRACE_PACK_OTHER;
+		return KTRACE_PACK_FALLBACK;
 	/* Undone below if the word is not written. */
 	pack->time = now;
 	pack->place = place + 1;
 	pack->calls++;
 	end = ktrace_pack_put(pack, buffer, part, place, word);
-	if (unlikely(end >= KTRACE_PACK_OTHER)) {
+	if (unlikely(end >= KTRACE_PACK_FALLBACK)) {
 		pack->place = place;
 		pack->calls--;
 	}

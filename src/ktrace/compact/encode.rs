@@ -12,15 +12,15 @@ use super::{
     },
     state::{
         text,
-        Known,
-        Local,
+        CallSite,
+        PerCpuPack,
         KNOWN, //
     },
 };
 use crate::ktrace::record::context::Context;
 
 /// Words for an item, before they are added to a pack.
-pub(super) struct Draft {
+pub(super) struct EncodedItem {
     pub(super) words: [u64; 4],
     pub(super) nr: usize,
     /// Whether the first word replaces the last word of the pack.
@@ -32,7 +32,7 @@ pub(super) struct Draft {
     nr_known: usize,
 }
 
-impl Draft {
+impl EncodedItem {
     pub(super) fn new() -> Self {
         Self {
             words: [0; 4],
@@ -64,16 +64,16 @@ impl Draft {
 /// Takes the place of the return address in the key of an address word.
 pub(super) const NO_SITE: usize = 1;
 
-/// Hashes an address pair for [`Local::known`], as `ktrace_known_at()` in `compact.h` does.
+/// Hashes an address pair for [`PerCpuPack::known`], as `ktrace_known_at()` in `compact.h` does.
 fn place_of([address, other]: [usize; 2]) -> usize {
-    const UNIT: u32 = size_of::<Known>().ilog2();
+    const UNIT: u32 = size_of::<CallSite>().ilog2();
     (address << 1 ^ other << UNIT) >> UNIT
 }
 
-impl Local {
+impl PerCpuPack {
     /// Returns the table entry of the word that holds these addresses, if there is one.
     #[inline]
-    pub(super) fn find(&self, addresses: [usize; 2]) -> Option<&Known> {
+    pub(super) fn find(&self, addresses: [usize; 2]) -> Option<&CallSite> {
         let known = self.known.get(place_of(addresses) % KNOWN)?;
         let [address, other] = addresses;
         let found = known.address == address && known.salted == other ^ self.salt;
@@ -84,7 +84,7 @@ impl Local {
     /// one. `None` if the pack cannot hold or refer to the address.
     pub(super) fn address(
         &self,
-        draft: &mut Draft,
+        draft: &mut EncodedItem,
         place: encoding::Place,
         address: usize,
     ) -> Option<u64> {
@@ -105,9 +105,9 @@ impl Local {
 
     /// Returns the words for an item at counter value `now`. `None` if it cannot be added to this
     /// pack: no room, a value that does not fit, or a pack that is too old.
-    pub(super) fn draft(&self, context: Context, now: u64, item: &Item) -> Option<Draft> {
+    pub(super) fn draft(&self, context: Context, now: u64, item: &Item) -> Option<EncodedItem> {
         let mut delta = self.delta(now)?;
-        let mut draft = Draft::new();
+        let mut draft = EncodedItem::new();
         if context.packed != self.packed {
             draft.push(encoding::context(context.packed, delta)?)?;
             delta = 0;
@@ -171,11 +171,11 @@ impl Local {
     }
 
     /// Adds the addresses of a draft that was just written to the table.
-    pub(super) fn learn(&mut self, draft: &Draft) {
+    pub(super) fn learn(&mut self, draft: &EncodedItem) {
         for &(addresses, index) in draft.known.iter().take(draft.nr_known) {
             if let Some(place) = self.known.get_mut(place_of(addresses) % KNOWN) {
                 let [address, other] = addresses;
-                *place = Known {
+                *place = CallSite {
                     address,
                     salted: other ^ self.salt,
                     first: encoding::first_again(index),

@@ -280,7 +280,7 @@ impl Words for [u64] {
 
 /// A decoded item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Said {
+pub struct DecodedItem {
     /// The event.
     pub item: Item,
     /// Its time in ns.
@@ -384,10 +384,10 @@ impl Reader {
     }
 
     /// Returns the next item; `None` at the end of the pack.
-    pub fn next(&mut self, words: &(impl Words + ?Sized)) -> Option<Said> {
+    pub fn next(&mut self, words: &(impl Words + ?Sized)) -> Option<DecodedItem> {
         while words.word(self.at) != 0 {
             if let Some(item) = self.step(words) {
-                return Some(Said {
+                return Some(DecodedItem {
                     item,
                     time: self.time(),
                     flags: self.context as u8,
@@ -400,6 +400,9 @@ impl Reader {
 }
 
 /// Iterates over the items of a pack, from the position of `reader` on.
-pub fn items(mut reader: Reader, words: &(impl Words + ?Sized)) -> impl Iterator<Item = Said> + '_ {
+pub fn items(
+    mut reader: Reader,
+    words: &(impl Words + ?Sized),
+) -> impl Iterator<Item = DecodedItem> + '_ {
     core::iter::from_fn(move || reader.next(words))
 }

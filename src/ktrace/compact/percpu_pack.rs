@@ -57,7 +57,7 @@
 //! that is written in between, and reads the time again. It would not notice a word in a pack, and
 //! its record would follow an item that is later.
 //!
-//! Each CPU has a `Local`, which one context uses at a time. A context that finds it in use, NMIs
+//! Each CPU has a `PerCpuPack`, which one context uses at a time. A context that finds it in use, NMIs
 //! included, writes a normal record, behind the pack. An item that the interrupted context then
 //! adds to the pack is earlier than that record.
 
@@ -81,7 +81,7 @@ use kernel::{
 
 use super::{
     clock::Clock,
-    encode::Draft,
+    encode::EncodedItem,
     encoding::{
         Call,
         Item,
@@ -91,8 +91,8 @@ use super::{
     },
     state::{
         text,
-        Known,
-        Local,
+        CallSite,
+        PerCpuPack,
         KNOWN, //
     },
     suspend, //
@@ -150,11 +150,11 @@ pub const FIRST_WORD: usize = size_of::<abi::trace_entry>() + size_of::<Head>();
 
 /// The result of writing an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum PackResult {
     /// The item is in a pack.
     Packed,
     /// The caller has to write a normal record.
-    Other,
+    Fallback,
     /// The item is lost: the buffer had no room for it, or was not recording.
     NotWritten,
 }
@@ -183,7 +183,7 @@ const RING_FLAGS: usize = 3;
 const WRITE_INDEX: usize = 0xf_ffff;
 
 /// The result of adding words to a pack.
-enum Fate {
+enum AddResult {
     /// The words were written.
     Added,
     /// The words were written, but a reader may have read the page before.
@@ -197,14 +197,14 @@ enum Fate {
 
 /// The destination of an item (trace array and type number), its context and its clock.
 #[derive(Clone, Copy)]
-pub(super) struct Where<'a> {
+pub(super) struct PackContext<'a> {
     pub(super) tr: &'a TraceArray,
     pub(super) kind: u32,
     pub(super) context: Context,
     pub(super) clock: Clock,
 }
 
-impl Local {
+impl PerCpuPack {
     /// Returns the number of words in use.
     pub(super) fn used(&self) -> usize {
         self.halves_now().div_ceil(2) as usize
@@ -227,7 +227,7 @@ impl Local {
     }
 
     /// Returns the index in the pack of the first word of a draft.
-    pub(super) fn at(&self, draft: &Draft) -> usize {
+    pub(super) fn at(&self, draft: &EncodedItem) -> usize {
         self.used().wrapping_sub(usize::from(draft.joins))
     }
 
@@ -237,11 +237,11 @@ impl Local {
     ///
     /// Preemption must be off, and the pack must have room for the words from index `at` on.
     #[inline]
-    unsafe fn add(&self, tr: &TraceArray, at: usize, words: &[u64]) -> Fate {
+    unsafe fn add(&self, tr: &TraceArray, at: usize, words: &[u64]) -> AddResult {
         let buffer = tr.buffer();
         let page = self.page;
         if page.is_null() {
-            return Fate::Closed;
+            return AddResult::Closed;
         }
         // SAFETY: `buffer` belongs to a live trace array. `page` is not null, so `part` is this
         // CPU's part of one of its two buffers; whether it is this one is compared. If `page` is
@@ -251,13 +251,13 @@ impl Local {
         unsafe {
             let part = self.part;
             if addr_of!((*part).buffer).read_volatile() != buffer {
-                return Fate::Closed;
+                return AddResult::Closed;
             }
             if addr_of!((*buffer).record_disabled.counter).read_volatile() != 0 {
-                return Fate::Off;
+                return AddResult::Off;
             }
             if addr_of!((*part).record_disabled.counter).read_volatile() != 0 {
-                return Fate::Off;
+                return AddResult::Off;
             }
             let committing: *mut usize = addr_of_mut!((*part).committing).cast();
             let commits: *const usize = addr_of!((*part).commits).cast();
@@ -265,7 +265,7 @@ impl Local {
             let before = commits.read_volatile();
             // An interrupt raises it too, but lowers it again before this code continues.
             if committing.read_volatile() != 0 {
-                return Fate::Closed;
+                return AddResult::Closed;
             }
             committing.write_volatile(1);
             let is_last = addr_of!((*part).tail_page).read_volatile() == page
@@ -282,11 +282,11 @@ impl Local {
                 let before = addr_of!((*list).prev).read_volatile();
                 let leads_to = addr_of!((*before).next).read_volatile();
                 match leads_to.addr() & !RING_FLAGS == list.addr() {
-                    true => Fate::Added,
-                    false => Fate::Doubtful,
+                    true => AddResult::Added,
+                    false => AddResult::Doubtful,
                 }
             } else {
-                Fate::Closed
+                AddResult::Closed
             };
             committing.write_volatile(0);
             if commits.read_volatile() != before {
@@ -342,7 +342,7 @@ impl Local {
     ///
     /// Preemption must be off.
     #[inline]
-    pub(super) unsafe fn write(&mut self, at: Where<'_>, item: &Item) -> Outcome {
+    pub(super) unsafe fn write(&mut self, at: PackContext<'_>, item: &Item) -> PackResult {
         let now = at.clock.now();
         if let Some(word) = self.one_word(at.context, now, item) {
             let used = self.used();
@@ -350,17 +350,17 @@ impl Local {
                 // SAFETY: The caller has turned preemption off. There is room for a word, since
                 // `used` is less than the capacity.
                 match unsafe { self.add(at.tr, used, &[word]) } {
-                    Fate::Added => {
+                    AddResult::Added => {
                         self.advance(item, used.wrapping_add(1), 0);
                         self.time = now;
-                        return Outcome::Packed;
+                        return PackResult::Packed;
                     }
-                    Fate::Doubtful => {
+                    AddResult::Doubtful => {
                         self.advance(item, used.wrapping_add(1), 0);
                         return self.write_again(at, now, item);
                     }
-                    Fate::Off => return Outcome::NotWritten,
-                    Fate::Closed => return self.open(at, now, item, 0),
+                    AddResult::Off => return PackResult::NotWritten,
+                    AddResult::Closed => return self.open(at, now, item, 0),
                 }
             }
             return self.open(at, now, item, 0);
@@ -375,7 +375,7 @@ impl Local {
     ///
     /// Preemption must be off.
     #[inline(never)]
-    unsafe fn write_words(&mut self, at: Where<'_>, now: u64, item: &Item) -> Outcome {
+    unsafe fn write_words(&mut self, at: PackContext<'_>, now: u64, item: &Item) -> PackResult {
         let same_task = at.context.pid == self.pid;
         let Some(draft) = same_task
             .then(|| self.draft(at.context, now, item))
@@ -389,23 +389,23 @@ impl Local {
         // pack has room.
         let fate = unsafe { self.add(at.tr, first, words) };
         match fate {
-            Fate::Off => return Outcome::NotWritten,
-            Fate::Closed => return self.open(at, now, item, 0),
-            Fate::Added | Fate::Doubtful => {}
+            AddResult::Off => return PackResult::NotWritten,
+            AddResult::Closed => return self.open(at, now, item, 0),
+            AddResult::Added | AddResult::Doubtful => {}
         }
         self.learn(&draft);
         self.advance(item, first.wrapping_add(draft.nr), draft.half);
         self.time = now;
         self.remember(at.context);
         match fate {
-            Fate::Doubtful => self.write_again(at, now, item),
-            _ => Outcome::Packed,
+            AddResult::Doubtful => self.write_again(at, now, item),
+            _ => PackResult::Packed,
         }
     }
 
     /// Writes the last item of the pack again, because a reader may have read the page before.
     #[cold]
-    fn write_again(&mut self, at: Where<'_>, asked: u64, item: &Item) -> Outcome {
+    fn write_again(&mut self, at: PackContext<'_>, asked: u64, item: &Item) -> PackResult {
         self.catch_up();
         self.halves = self.halves_now();
         let repeats = self.items as u8;
@@ -414,8 +414,8 @@ impl Local {
             self.functions = self.functions.wrapping_sub(1);
         }
         match self.open(at, asked, item, repeats) {
-            Outcome::Packed => Outcome::Packed,
-            _ => Outcome::NotWritten,
+            PackResult::Packed => PackResult::Packed,
+            _ => PackResult::NotWritten,
         }
     }
 
@@ -439,7 +439,7 @@ impl Local {
         self.salt = usize::from(salt).wrapping_shl(usize::BITS - u16::BITS);
         if salt == 0 {
             // The salt has wrapped around, so old entries could match again.
-            self.known = [Known::NOTHING; KNOWN];
+            self.known = [CallSite::NOTHING; KNOWN];
         }
         self.place = self.words;
         self.half = 0;
@@ -448,7 +448,7 @@ impl Local {
 
     /// Returns `item`, which was described at counter value `asked`, as of counter value `now`.
     /// `None` if that makes no difference: only in the entry of a call, `ns` grows with time.
-    fn later(at: Where<'_>, asked: u64, now: u64, item: &Item) -> Option<Item> {
+    fn later(at: PackContext<'_>, asked: u64, now: u64, item: &Item) -> Option<Item> {
         let Item::Begin(call) = *item else {
             return None;
         };
@@ -464,7 +464,7 @@ impl Local {
     /// Begins a pack with an item that was described at counter value `asked`. For `repeats`, see
     /// [`Head::repeats`].
     #[inline(never)]
-    fn open(&mut self, at: Where<'_>, asked: u64, item: &Item, repeats: u8) -> Outcome {
+    fn open(&mut self, at: PackContext<'_>, asked: u64, item: &Item, repeats: u8) -> PackResult {
         self.page = null_mut();
         let buffer = at.tr.buffer();
         let cpu = CpuId::current().as_u32() as usize;
@@ -473,7 +473,7 @@ impl Local {
         let part = unsafe { *(*buffer).buffers.add(cpu) };
         let pace = clock::pace(at.tr);
         if part.is_null() || pace == Pace::Coarse {
-            return Outcome::Other;
+            return PackResult::Fallback;
         }
         let is_suspended = suspend::is_under_way();
         // SAFETY: `part` is this CPU's part of a live buffer. Single words of it are read; pages
@@ -486,7 +486,7 @@ impl Local {
             )
         };
         if (is_read || is_written || is_suspended) && repeats == 0 {
-            return Outcome::Other;
+            return PackResult::Fallback;
         }
         let capacity = self.next_capacity();
         self.capacity = capacity as u32;
@@ -495,14 +495,14 @@ impl Local {
         let now = at.clock.now();
         (self.time, self.until) = (now, now);
         let Some(mut draft) = self.draft(at.context, now, item) else {
-            return Outcome::Other;
+            return PackResult::Fallback;
         };
         let size = capacity.wrapping_mul(size_of::<u64>());
         // Words are aligned to eight bytes, records to four.
         let len = FIRST_WORD.wrapping_add(size_of::<u32>()).wrapping_add(size);
         let record = match Reservation::new(at.tr, at.kind, len, at.context) {
             Ok(record) => record,
-            Err(NotWritten) => return Outcome::NotWritten,
+            Err(NotWritten) => return PackResult::NotWritten,
         };
         // The ring buffer has read its clock just before this. So deltas that are counted from here
         // are never too large, and too small by the time in between. If that was long (an
@@ -579,7 +579,7 @@ impl Local {
         self.halves = self.halves_now();
         self.advance(item, draft.nr, draft.half);
         self.remember(at.context);
-        Outcome::Packed
+        PackResult::Packed
     }
 }
 
@@ -678,7 +678,7 @@ unsafe fn commit_all(part: *mut abi::ring_buffer_per_cpu) {
 unsafe extern "C" fn ktrace_pack_catch_up(pack: *mut c_void) {
     // SAFETY: The caller guarantees that no other context uses `pack`, that `part` is this CPU's
     // part of a live buffer, and that preemption is off.
-    unsafe { catch_up((*pack.cast::<Local>()).part) };
+    unsafe { catch_up((*pack.cast::<PerCpuPack>()).part) };
 }
 
 /// Writes the last item of a pack again, because a reader may have read the page before.
@@ -691,8 +691,8 @@ unsafe fn doubted(pack: *mut c_void, item: &Item) {
     // SAFETY: `pack` is busy, so no other context uses it. The trace array is alive, as its hook
     // is.
     unsafe {
-        let local = &mut *pack.cast::<Local>();
-        let at = Where {
+        let local = &mut *pack.cast::<PerCpuPack>();
+        let at = PackContext {
             tr: &*local.tr,
             kind: local.kind,
             context: Context::new(ktrace_context(), local.pid),
@@ -703,7 +703,7 @@ unsafe fn doubted(pack: *mut c_void, item: &Item) {
             },
         };
         let outcome = local.write_again(at, at.clock.now(), item);
-        if outcome == Outcome::NotWritten && is_recording(at.tr) {
+        if outcome == PackResult::NotWritten && is_recording(at.tr) {
             local.lost = local.lost.wrapping_add(1);
         }
     }
@@ -716,7 +716,7 @@ unsafe fn doubted(pack: *mut c_void, item: &Item) {
 /// Preemption must be off, `pack` must be this CPU's and marked busy, and its last item must be
 /// this function.
 #[no_mangle]
-unsafe extern "C" fn ktrace_pack_doubted(pack: *mut c_void, ip: c_ulong, parent_ip: c_ulong) {
+unsafe extern "C" fn ktrace_pack_rewrite(pack: *mut c_void, ip: c_ulong, parent_ip: c_ulong) {
     // SAFETY: The caller guarantees what `doubted()` requires.
     unsafe { doubted(pack, &Item::Function { ip, parent_ip }) };
 }
@@ -728,7 +728,7 @@ unsafe extern "C" fn ktrace_pack_doubted(pack: *mut c_void, ip: c_ulong, parent_
 /// Preemption must be off, `pack` must be this CPU's and marked busy, and its last item must be
 /// this call.
 #[no_mangle]
-unsafe extern "C" fn ktrace_pack_doubted_leaf(
+unsafe extern "C" fn ktrace_pack_rewrite_leaf(
     pack: *mut c_void,
     func: c_ulong,
     depth: c_int,

@@ -103,7 +103,7 @@ static const char *ktrace_test_steps(struct trace_buffer *buffer, struct ktrace_
 	if (!ktrace_is_broken('2'))
 		ktrace_pack_catch_up(pack);
 	if (ktrace_pack_put(pack, buffer, part, pack->place + 1, KTRACE_TEST_WORD) <
-	    KTRACE_PACK_OTHER)
+	    KTRACE_PACK_FALLBACK)
 		return "a record grows that is not the last one";
 
 	if (ktrace_is_broken('3'))
@@ -121,7 +121,7 @@ static const char *ktrace_test_steps(struct trace_buffer *buffer, struct ktrace_
 	if (!ktrace_test_begin(buffer, pack))
 		return "nothing can be written";
 	if (ktrace_pack_put(pack, buffer, part, pack->place, KTRACE_TEST_WORD) <
-	    KTRACE_PACK_OTHER)
+	    KTRACE_PACK_FALLBACK)
 		return "a record grows that is being read";
 	return NULL;
 }

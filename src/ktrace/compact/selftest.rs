@@ -15,7 +15,7 @@ use kernel::{
 use crate::ktrace::{
     private::{
         abi,
-        cstr_ext::Chars,
+        cstr_ext::CStrExt,
         symbols::{
             Data,
             Resolved, //

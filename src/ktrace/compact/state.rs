@@ -27,23 +27,23 @@ pub(in crate::ktrace) fn text() -> Text {
 /// Size of the table of known addresses. A power of two.
 pub(super) const KNOWN: usize = 64;
 
-/// An entry for addresses that a word of the pack holds. `struct ktrace_known` in `compact.h`.
+/// An entry for addresses that a word of the pack holds. `struct ktrace_call_site` in `compact.h`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct CallSite {
     /// The function, or the address in an address word.
     pub(super) address: usize,
     /// The return address of the function, or [`super::encode::NO_SITE`], XORed with the
-    /// [`Local::salt`] of the pack to which the entry belongs.
+    /// [`PerCpuPack::salt`] of the pack to which the entry belongs.
     pub(super) salted: usize,
     /// The index of the word, as a word whose first half has a delta of 0, and as a second half.
     pub(super) first: u64,
     pub(super) second: u64,
 }
 
-same_as_c!(Known, ktrace_known);
+same_as_c!(CallSite, ktrace_call_site);
 
-impl Known {
+impl CallSite {
     pub(super) const NOTHING: Self = Self {
         address: 0,
         salted: 0,
@@ -54,7 +54,7 @@ impl Known {
 
 /// A CPU's state of its current pack. `struct ktrace_pack` in `compact.h`, which has the fast path.
 #[repr(C)]
-pub(super) struct Local {
+pub(super) struct PerCpuPack {
     /// Nonzero while a context uses this state.
     pub(super) busy: usize,
     /// Counter value of the last item.
@@ -116,7 +116,7 @@ pub(super) struct Local {
     pub(super) mult: u32,
     /// Nonzero if the trace clock is known to advance at the rate of the counter.
     pub(super) is_even: u32,
-    pub(super) known: [Known; KNOWN],
+    pub(super) known: [CallSite; KNOWN],
 }
 
-same_as_c!(Local, ktrace_pack);
+same_as_c!(PerCpuPack, ktrace_pack);

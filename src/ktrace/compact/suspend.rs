@@ -34,9 +34,9 @@ pub(super) fn is_under_way() -> bool {
 /// # Invariants
 ///
 /// The notifier is registered.
-pub struct Watch(());
+pub struct SuspendWatch(());
 
-impl Watch {
+impl SuspendWatch {
     /// Registers the notifier. May sleep.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for SuspendWatch {
     fn drop(&mut self) {
         // SAFETY: The notifier is registered, by the type invariant. This waits until it does not
         // run any more.

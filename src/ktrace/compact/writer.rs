@@ -32,11 +32,11 @@ use super::{
         MAX_WORDS, //
     },
     percpu_pack::{
-        Outcome,
-        Where, //
+        PackContext, //
+        PackResult,
     },
     selftest,
-    state::Local, //
+    state::PerCpuPack, //
 };
 use crate::ktrace::{
     array::trace_array::TraceArray,
@@ -46,7 +46,7 @@ use crate::ktrace::{
             AtomicBool,
             AtomicPtr, //
         },
-        read_once::Once, //
+        read_once::ReadOnce, //
     },
 };
 
@@ -62,7 +62,7 @@ extern "C" {
 ///
 /// # Invariants
 ///
-/// `memory` is null, or points to per-CPU memory with a `Local` for each possible CPU, which is all
+/// `memory` is null, or points to per-CPU memory with a `PerCpuPack` for each possible CPU, which is all
 /// zero at first.
 pub struct Packer {
     memory: AtomicPtr<c_void>,
@@ -100,7 +100,7 @@ impl Packer {
             return Err(ENOMEM);
         }
         self.set_clock(Clock::new());
-        // INVARIANT: The memory is new, per CPU, and zeroed; all zero is a valid `Local`.
+        // INVARIANT: The memory is new, per CPU, and zeroed; all zero is a valid `PerCpuPack`.
         self.memory.store(memory, Release);
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Packer {
         self.set_clock(clock);
         self.for_each_local(|local| {
             // A pack has only one clock, so the current packs are closed.
-            // SAFETY: `local` points to a `Local`. A single word is written, and no context writes
+            // SAFETY: `local` points to a `PerCpuPack`. A single word is written, and no context writes
             // concurrently, as the caller guarantees.
             unsafe { addr_of_mut!((*local).page).write_volatile(null_mut()) };
         });
@@ -130,14 +130,14 @@ impl Packer {
 
     /// Calls `with` for the state of each CPU, if there is memory. Each CPU may write its own state
     /// concurrently.
-    fn for_each_local(&self, with: impl FnMut(*mut Local)) {
+    fn for_each_local(&self, with: impl FnMut(*mut PerCpuPack)) {
         let memory = self.memory.load(Relaxed);
         if memory.is_null() {
             return;
         }
         // SAFETY: `memory` is not null, so it is per-CPU memory, by the type invariant. The result
         // is null for a CPU that is not possible.
-        let local = |cpu| unsafe { ktrace_cpu_ptr(memory, cpu) }.cast::<Local>();
+        let local = |cpu| unsafe { ktrace_cpu_ptr(memory, cpu) }.cast::<PerCpuPack>();
         (0..kernel::cpu::nr_cpu_ids())
             .map(local)
             .filter(|local| !local.is_null())
@@ -153,13 +153,13 @@ impl Packer {
         let memory = packer
             .filter(is_of_use)
             .map_or(null_mut(), |packer| packer.memory.load(Relaxed));
-        // SAFETY: `memory` is null, or per-CPU memory of `Local`, which has the layout of `struct
+        // SAFETY: `memory` is null, or per-CPU memory of `PerCpuPack`, which has the layout of `struct
         // ktrace_pack`.
         unsafe { ktrace_set_packs(slot, memory) };
     }
 
     /// Returns the sum of `of` over the packs of all CPUs.
-    fn sum(&self, of: impl Fn(*const Local) -> u64) -> u64 {
+    fn sum(&self, of: impl Fn(*const PerCpuPack) -> u64) -> u64 {
         let mut sum = 0u64;
         self.for_each_local(|local| sum = sum.wrapping_add(of(local)));
         sum
@@ -168,7 +168,7 @@ impl Packer {
     /// Returns the number of functions that were packed, in total.
     pub fn functions(&self) -> u64 {
         self.sum(|local| {
-            // SAFETY: `local` points to a `Local`, of which single words are read. Its CPU may
+            // SAFETY: `local` points to a `PerCpuPack`, of which single words are read. Its CPU may
             // write each concurrently: the sum is exact while nothing is recorded.
             unsafe {
                 let functions = addr_of!((*local).functions).read_volatile();
@@ -188,14 +188,14 @@ impl Packer {
 
     /// Returns the number of calls that the fast path packed, in total.
     pub fn calls(&self) -> u64 {
-        // SAFETY: `local` points to a `Local`, of which a single word is read.
+        // SAFETY: `local` points to a `PerCpuPack`, of which a single word is read.
         self.sum(|local| unsafe { addr_of!((*local).calls).read_volatile() })
     }
 
     /// Returns the number of items of the fast path that a reader may have missed, and that found
     /// no room to be written again, in total.
     pub fn lost(&self) -> u64 {
-        // SAFETY: `local` points to a `Local`, of which a single word is read.
+        // SAFETY: `local` points to a `PerCpuPack`, of which a single word is read.
         self.sum(|local| u64::from(unsafe { addr_of!((*local).lost).read_volatile() }))
     }
 
@@ -210,13 +210,13 @@ impl Packer {
     /// Writes an item that happens now to a pack. `kind` is the type number of pack records.
     /// Preemption must be off. Any context.
     #[inline]
-    pub fn write(&self, tr: &TraceArray, kind: u32, context: Context, item: &Item) -> Outcome {
+    pub fn write(&self, tr: &TraceArray, kind: u32, context: Context, item: &Item) -> PackResult {
         // `mult` and `is_counter` were stored before the pointer.
         let memory = self.memory.load(Acquire);
         if memory.is_null() {
-            return Outcome::Other;
+            return PackResult::Fallback;
         }
-        let at = Where {
+        let at = PackContext {
             tr,
             kind,
             context,
@@ -226,14 +226,14 @@ impl Packer {
             },
         };
         // SAFETY: `memory` is per-CPU memory, by the type invariant.
-        let local: *mut Local = unsafe { ktrace_this_cpu_ptr(memory) }.cast();
+        let local: *mut PerCpuPack = unsafe { ktrace_this_cpu_ptr(memory) }.cast();
         // SAFETY: `local` is this CPU's state, and preemption is off. So only an interrupt can use
         // it in between: it does not touch a busy state, or it has finished before this code
         // continues.
         unsafe {
             let busy = addr_of_mut!((*local).busy);
             if busy.read_volatile() != 0 {
-                return Outcome::Other;
+                return PackResult::Fallback;
             }
             busy.write_volatile(1);
             compiler_fence(Ordering::SeqCst);

@@ -16,7 +16,7 @@ use core::{
 use kernel::prelude::*;
 
 use super::{
-    field::Shape,
+    field::FieldType,
     show::Printer,
     tracepoint::Tracepoint, //
 };
@@ -41,7 +41,7 @@ extern "C" {
 }
 
 /// Describes one field to the kernel. `name` must end with a zero byte.
-pub const fn field(shape: &'static Shape, name: &'static str) -> abi::trace_event_fields {
+pub const fn field(shape: &'static FieldType, name: &'static str) -> abi::trace_event_fields {
     // SAFETY: The struct consists of pointers and numbers, all of which may be zero.
     let mut about: abi::trace_event_fields__bindgen_ty_1__bindgen_ty_1 = unsafe { zeroed() };
     about.name = name.as_ptr().cast();

@@ -15,14 +15,14 @@ use crate::ktrace::{
 };
 
 /// A record of a trace event, which the event's code fills in place.
-pub struct Direct<'a> {
+pub struct RecordSink<'a> {
     tr: &'a TraceArray,
     kind: u32,
     context: Context,
     record: Option<Reservation>,
 }
 
-impl<'a> Direct<'a> {
+impl<'a> RecordSink<'a> {
     /// Creates a record with type number `kind`. Preemption must be off until it is committed.
     #[inline]
     pub fn new(tr: &'a TraceArray, kind: u32, context: Context) -> Self {
@@ -45,7 +45,7 @@ impl<'a> Direct<'a> {
     }
 }
 
-impl Sink for Direct<'_> {
+impl Sink for RecordSink<'_> {
     #[inline]
     fn reserve(&mut self, len: usize) -> *mut u8 {
         self.record = Reservation::new(self.tr, self.kind, len, self.context).ok();

@@ -32,7 +32,7 @@ use kernel::{
     cpumask::Cpumask, //
 };
 
-use super::layout::Wish;
+use super::layout::DynSize;
 use crate::ktrace::task::{
     Comm,
     COMM_LEN, //
@@ -40,7 +40,7 @@ use crate::ktrace::task::{
 
 /// The description of a field's type for the kernel.
 #[derive(Clone, Copy)]
-pub struct Shape {
+pub struct FieldType {
     /// The name of the C type.
     pub name: TypeName,
     /// The size in the fixed part of the record, in bytes.
@@ -108,7 +108,7 @@ impl TypeName {
 /// `SHAPE` must describe `Stored` correctly: its size, its alignment and how C reads it.
 pub unsafe trait Field {
     /// The description of the type for the kernel.
-    const SHAPE: Shape;
+    const SHAPE: FieldType;
 
     /// The content in the fixed part of the record.
     type Stored: Copy;
@@ -119,7 +119,7 @@ pub unsafe trait Field {
     /// Returns the space that the field needs in the dynamic part: none, unless `Stored` is a `u32`
     /// that contains the location of that space.
     #[inline]
-    fn wish(_source: Self::Source<'_>) -> Wish {
+    fn wish(_source: Self::Source<'_>) -> DynSize {
         wish_for::<u8>(&[])
     }
 
@@ -161,7 +161,7 @@ unsafe impl Integer for bool {
 
 // SAFETY: `scalar()` returns the size and alignment of `bool`, which are those of C's `bool`.
 unsafe impl Field for bool {
-    const SHAPE: Shape = scalar::<Self>(c"bool", false);
+    const SHAPE: FieldType = scalar::<Self>(c"bool", false);
     type Stored = Self;
     type Source<'a> = Self;
 
@@ -188,7 +188,7 @@ macro_rules! integers {
         // SAFETY: `scalar()` returns the size and alignment of the type, which are those of the C
         // type.
         unsafe impl Field for $type {
-            const SHAPE: Shape = scalar::<Self>(<Self as Integer>::NAME, <Self as Integer>::SIGNED);
+            const SHAPE: FieldType = scalar::<Self>(<Self as Integer>::NAME, <Self as Integer>::SIGNED);
             type Stored = Self;
             type Source<'a> = Self;
 
@@ -201,8 +201,8 @@ macro_rules! integers {
 }
 
 /// Returns the description of a type that is stored unchanged in the fixed part.
-pub const fn scalar<T>(name: &CStr, signed: bool) -> Shape {
-    Shape {
+pub const fn scalar<T>(name: &CStr, signed: bool) -> FieldType {
+    FieldType {
         name: TypeName::new(&[name], None),
         size: size_of::<T>(),
         align: align_of::<T>(),
@@ -231,7 +231,7 @@ pub struct Pid(pub i32);
 
 // SAFETY: `pid_t` is an `int`, and `Pid` is transparent.
 unsafe impl Field for Pid {
-    const SHAPE: Shape = scalar::<i32>(c"pid_t", true);
+    const SHAPE: FieldType = scalar::<i32>(c"pid_t", true);
     type Stored = Self;
     type Source<'a> = Self;
 
@@ -248,7 +248,7 @@ pub struct Address(pub usize);
 
 // SAFETY: `Address` is transparent, and `usize` has the layout of `unsigned long`.
 unsafe impl Field for Address {
-    const SHAPE: Shape = scalar::<usize>(c"unsigned long", false);
+    const SHAPE: FieldType = scalar::<usize>(c"unsigned long", false);
     type Stored = Self;
     type Source<'a> = Self;
 
@@ -258,8 +258,8 @@ unsafe impl Field for Address {
     }
 }
 
-const fn array<T>(name: &CStr, signed: bool, len: usize) -> Shape {
-    Shape {
+const fn array<T>(name: &CStr, signed: bool, len: usize) -> FieldType {
+    FieldType {
         name: TypeName::new(&[name], Some(len)),
         size: size_of::<T>() * len,
         align: align_of::<T>(),
@@ -270,7 +270,7 @@ const fn array<T>(name: &CStr, signed: bool, len: usize) -> Shape {
 
 // SAFETY: Rust arrays have the layout of C arrays.
 unsafe impl<T: Integer, const N: usize> Field for [T; N] {
-    const SHAPE: Shape = array::<T>(T::NAME, T::SIGNED, N);
+    const SHAPE: FieldType = array::<T>(T::NAME, T::SIGNED, N);
     type Stored = Self;
     type Source<'a> = Self;
 
@@ -285,7 +285,7 @@ pub struct FixedStr<const N: usize>;
 
 // SAFETY: An array of bytes has the layout of an array of `char`.
 unsafe impl<const N: usize> Field for FixedStr<N> {
-    const SHAPE: Shape = array::<u8>(c"char", CHAR_IS_SIGNED, N);
+    const SHAPE: FieldType = array::<u8>(c"char", CHAR_IS_SIGNED, N);
     type Stored = [u8; N];
     type Source<'a> = &'a [u8];
 
@@ -306,7 +306,7 @@ const CHAR_IS_SIGNED: bool = false;
 
 // SAFETY: `Comm` has the layout of `char[16]`.
 unsafe impl Field for Comm {
-    const SHAPE: Shape = array::<u8>(c"char", CHAR_IS_SIGNED, COMM_LEN);
+    const SHAPE: FieldType = array::<u8>(c"char", CHAR_IS_SIGNED, COMM_LEN);
     type Stored = [u8; COMM_LEN];
     type Source<'a> = Comm;
 
@@ -316,8 +316,8 @@ unsafe impl Field for Comm {
     }
 }
 
-const fn dynamic(parts: &[&CStr], signed: bool) -> Shape {
-    Shape {
+const fn dynamic(parts: &[&CStr], signed: bool) -> FieldType {
+    FieldType {
         name: TypeName::new(parts, None),
         size: size_of::<u32>(),
         align: align_of::<u32>(),
@@ -328,8 +328,8 @@ const fn dynamic(parts: &[&CStr], signed: bool) -> Shape {
 
 /// Requests space for all items, or for a whole number of them if it is limited.
 #[inline]
-fn wish_for<T>(items: &[T]) -> Wish {
-    Wish {
+fn wish_for<T>(items: &[T]) -> DynSize {
+    DynSize {
         len: core::mem::size_of_val(items),
         piece: size_of::<T>(),
         never_empty: false,
@@ -353,12 +353,12 @@ pub struct DynArray<T>(PhantomData<T>);
 
 // SAFETY: The fixed part contains the location of the array in the format of `__data_loc`.
 unsafe impl<T: Integer + 'static> Field for DynArray<T> {
-    const SHAPE: Shape = dynamic(&[c"__data_loc ", T::NAME, c"[]"], T::SIGNED);
+    const SHAPE: FieldType = dynamic(&[c"__data_loc ", T::NAME, c"[]"], T::SIGNED);
     type Stored = u32;
     type Source<'a> = &'a [T];
 
     #[inline]
-    fn wish(source: &[T]) -> Wish {
+    fn wish(source: &[T]) -> DynSize {
         wish_for(source)
     }
 
@@ -379,13 +379,13 @@ fn before_zero(bytes: &[u8]) -> &[u8] {
 
 // SAFETY: The fixed part contains the location of the string in the format of `__data_loc`.
 unsafe impl Field for Str {
-    const SHAPE: Shape = dynamic(&[c"__data_loc char[]"], CHAR_IS_SIGNED);
+    const SHAPE: FieldType = dynamic(&[c"__data_loc char[]"], CHAR_IS_SIGNED);
     type Stored = u32;
     type Source<'a> = &'a [u8];
 
     #[inline]
-    fn wish(source: &[u8]) -> Wish {
-        Wish {
+    fn wish(source: &[u8]) -> DynSize {
+        DynSize {
             len: before_zero(source).len().saturating_add(1),
             piece: 1,
             // Output functions look for the terminating zero, whatever the length.
@@ -408,12 +408,12 @@ pub struct Bitmask;
 
 // SAFETY: The fixed part contains the location of the bits in the format of `__data_loc`.
 unsafe impl Field for Bitmask {
-    const SHAPE: Shape = dynamic(&[c"__data_loc unsigned long[]"], false);
+    const SHAPE: FieldType = dynamic(&[c"__data_loc unsigned long[]"], false);
     type Stored = u32;
     type Source<'a> = &'a [usize];
 
     #[inline]
-    fn wish(source: &[usize]) -> Wish {
+    fn wish(source: &[usize]) -> DynSize {
         wish_for(source)
     }
 
@@ -436,12 +436,12 @@ fn cpumask_words(mask: &Cpumask) -> &[usize] {
 
 // SAFETY: The fixed part contains the location of the bits in the format of `__data_loc`.
 unsafe impl Field for CpuSet {
-    const SHAPE: Shape = dynamic(&[c"__data_loc cpumask_t"], false);
+    const SHAPE: FieldType = dynamic(&[c"__data_loc cpumask_t"], false);
     type Stored = u32;
     type Source<'a> = &'a Cpumask;
 
     #[inline]
-    fn wish(source: &Cpumask) -> Wish {
+    fn wish(source: &Cpumask) -> DynSize {
         wish_for(cpumask_words(source))
     }
 

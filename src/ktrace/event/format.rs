@@ -30,7 +30,7 @@ pub enum Family {
 
 /// A part of the C expression for an argument.
 #[derive(Clone, Copy)]
-enum Part {
+enum ExprPart {
     /// C code, which is used unchanged.
     Code(&'static str),
     /// The name of the field.
@@ -49,7 +49,7 @@ const MAX_PARTS: usize = 12;
 /// A C expression whose value is the argument.
 #[derive(Clone, Copy)]
 pub struct Expression {
-    parts: [Part; MAX_PARTS],
+    parts: [ExprPart; MAX_PARTS],
     len: usize,
 }
 
@@ -59,13 +59,13 @@ impl Expression {
     #[inline]
     pub const fn new() -> Self {
         Self {
-            parts: [const { Part::Field }; MAX_PARTS],
+            parts: [const { ExprPart::Field }; MAX_PARTS],
             len: 0,
         }
     }
 
     #[inline]
-    const fn part(mut self, part: Part) -> Self {
+    const fn part(mut self, part: ExprPart) -> Self {
         self.parts[self.len] = part;
         self.len += 1;
         self
@@ -74,31 +74,31 @@ impl Expression {
     /// Appends C code.
     #[inline]
     pub const fn code(self, code: &'static str) -> Self {
-        self.part(Part::Code(code))
+        self.part(ExprPart::Code(code))
     }
 
     /// Appends the name of the field.
     #[inline]
     pub const fn field(self) -> Self {
-        self.part(Part::Field)
+        self.part(ExprPart::Field)
     }
 
     /// Appends a number.
     #[inline]
     pub const fn number(self, value: usize) -> Self {
-        self.part(Part::Number(value as u64))
+        self.part(ExprPart::Number(value as u64))
     }
 
     /// Appends a string literal.
     #[inline]
     pub const fn literal(self, text: &'static CStr) -> Self {
-        self.part(Part::Literal(text))
+        self.part(ExprPart::Literal(text))
     }
 
     /// Appends names with their values, each preceded by a comma.
     #[inline]
     pub const fn names(self, names: Names) -> Self {
-        self.part(Part::Names(names))
+        self.part(ExprPart::Names(names))
     }
 
     /// Appends another expression.
@@ -290,11 +290,11 @@ const fn expression(mut out: Text, argument: &Argument) -> Text {
     let mut i = 0;
     while i < argument.expression.len {
         out = match argument.expression.parts[i] {
-            Part::Code(code) => out.str(code),
-            Part::Field => out.str(argument.field),
-            Part::Number(value) => out.number(value),
-            Part::Literal(text) => out.byte(b'"').escaped(text.to_bytes()).byte(b'"'),
-            Part::Names(names) => names_list(out, names),
+            ExprPart::Code(code) => out.str(code),
+            ExprPart::Field => out.str(argument.field),
+            ExprPart::Number(value) => out.number(value),
+            ExprPart::Literal(text) => out.byte(b'"').escaped(text.to_bytes()).byte(b'"'),
+            ExprPart::Names(names) => names_list(out, names),
         };
         i += 1;
     }

@@ -10,7 +10,7 @@ pub const MAX_RECORD: usize = 3840;
 
 /// The space that a field needs in the dynamic part of a record.
 #[derive(Clone, Copy)]
-pub struct Wish {
+pub struct DynSize {
     /// The length in bytes.
     pub len: usize,
     /// The size of an element in bytes, a power of two. If there is not enough space for `len`, the
@@ -22,12 +22,12 @@ pub struct Wish {
 
 /// The location of a field's bytes in the dynamic part of a record.
 #[derive(Clone, Copy)]
-pub struct Span {
+pub struct DynLoc {
     offset: usize,
     len: usize,
 }
 
-impl Span {
+impl DynLoc {
     /// Returns the offset of the first byte from the start of the record.
     #[inline]
     pub fn offset(&self) -> usize {
@@ -70,7 +70,7 @@ impl Layout {
     /// Adds space for a field to the dynamic part, possibly less than it needs. May be called at
     /// most once for each `u32` of the fixed part.
     #[inline]
-    pub fn add(&mut self, wish: Wish) -> Span {
+    pub fn add(&mut self, wish: DynSize) -> DynLoc {
         let offset = self.size;
         let room = self.end.saturating_sub(offset);
         let len = if wish.len <= room {
@@ -80,7 +80,7 @@ impl Layout {
             pieces.max(usize::from(wish.never_empty))
         };
         self.size = offset.wrapping_add(len);
-        Span { offset, len }
+        DynLoc { offset, len }
     }
 
     /// Returns the length of the record in bytes.

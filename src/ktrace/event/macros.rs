@@ -380,7 +380,7 @@ macro_rules! trace_event {
             context: $crate::ktrace::record::context::Context,
             $($arg: $argtype),+
         ) -> ::core::result::Result<(), $crate::ktrace::record::NotWritten> {
-            let mut sink = $crate::ktrace::event::direct::Direct::new(tr, EVENT.kind(), context);
+            let mut sink = $crate::ktrace::event::direct::RecordSink::new(tr, EVENT.kind(), context);
             $class::write(&mut sink, $($arg),+);
             sink.done()
         }
@@ -684,7 +684,7 @@ macro_rules! trace_symbols {
 
             // SAFETY: The enum is stored as its integer type.
             unsafe impl field::Field for $name {
-                const SHAPE: field::Shape = <$integer as field::Field>::SHAPE;
+                const SHAPE: field::FieldType = <$integer as field::Field>::SHAPE;
                 type Stored = $integer;
                 type Source<'a> = Self;
 

@@ -7,7 +7,7 @@ use super::{
         Field,
         Slot, //
     },
-    layout::Span, //
+    layout::DynLoc, //
 };
 use crate::ktrace::record::put;
 
@@ -22,7 +22,7 @@ pub unsafe fn store<F: Field>(
     record: *mut u8,
     slot: *mut Slot<F>,
     source: F::Source<'_>,
-    span: Span,
+    span: DynLoc,
 ) {
     let location = (span.size() as u32) << 16 | span.offset() as u32;
     // SAFETY: The caller guarantees that `span` is within the record, which no other code accesses.

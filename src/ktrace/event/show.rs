@@ -33,7 +33,7 @@ use super::{
 use crate::ktrace::{
     private::{
         abi,
-        cstr_ext::Chars,
+        cstr_ext::CStrExt,
         trace_options, //
     },
     task::Comm,

@@ -14,7 +14,7 @@ use crate::ktrace::private::symbols::Resolved;
 /// A callback that provides what counted events need while they have users.
 pub trait EventUsers {
     /// Called when the first user has appeared (`any` is true) or the last one is gone. Runs in
-    /// task context, in one task at a time, and only while there is a [`Counting`]. No locks are
+    /// task context, in one task at a time, and only while there is a [`UserCountGuard`]. No locks are
     /// held except those of the kernel that serialize the enabling of events.
     ///
     /// A user that enables an event in tracefs or with perf waits until this has returned; BPF and
@@ -34,9 +34,9 @@ extern "C" {
 }
 
 /// Evidence that the users are counted, which must be kept while the module is loaded.
-pub struct Counting(());
+pub struct UserCountGuard(());
 
-impl Counting {
+impl UserCountGuard {
     /// Calls [`EventUsers::changed`] with the present state, and from now on after each change. May
     /// sleep.
     ///
@@ -54,7 +54,7 @@ impl Counting {
     }
 }
 
-impl Drop for Counting {
+impl Drop for UserCountGuard {
     fn drop(&mut self) {
         // SAFETY: Sleeping is allowed where modules are unloaded. No work is queued after this, not
         // even by listeners without a reference to the module that are detached when it is

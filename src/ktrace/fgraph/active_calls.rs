@@ -22,7 +22,7 @@ use kernel::{
 // In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
-    fn ktrace_graph_learn(graph: *mut Shared, frame: *mut c_void, word: *mut c_ulong);
+    fn ktrace_graph_detect_layout(graph: *mut Shared, frame: *mut c_void, word: *mut c_ulong);
     fn ktrace_graph_task_is_in(graph: *mut Shared) -> bool;
     fn ktrace_return_value(fregs: *mut c_void) -> c_ulong;
     fn ktrace_context() -> c_uint;
@@ -55,7 +55,7 @@ use crate::ktrace::{
         Context,
         MAX_ARGS, //
     },
-    sync::read_once::Once,
+    sync::read_once::ReadOnce,
     task::Task, //
 };
 
@@ -101,7 +101,7 @@ impl<'a> Open<'a> {
     /// Returns a copy for the slow path, which takes a reference: with a reference to `self`, the
     /// fast path would have to keep `self` in memory.
     #[inline(always)]
-    pub fn again(&self) -> Self {
+    pub fn reborrow(&self) -> Self {
         // INVARIANT: All values are those of `self`, for which the invariants hold.
         Self {
             shared: self.shared,
@@ -125,14 +125,14 @@ impl<'a> Open<'a> {
 
     /// Enables the fast path, given a frame that the kernel has placed.
     #[inline]
-    fn learn(&self, stored: NonNull<Stored>) {
+    fn detect_layout(&self, stored: NonNull<Stored>) {
         // SAFETY: The hook is alive, by the type invariant. The frame is of a call that just
         // begins, and the word is that of the current task. The C side stores what it learns in
         // `shared` with whole-word writes.
         unsafe {
-            if Shared::is_unsettled(self.shared) {
+            if Shared::is_undetected(self.shared) {
                 let word = ktrace_call_fgraph_get_task_var(self.ops().0);
-                ktrace_graph_learn(self.shared.as_ptr(), stored.as_ptr().cast(), word);
+                ktrace_graph_detect_layout(self.shared.as_ptr(), stored.as_ptr().cast(), word);
             }
         }
     }
@@ -173,7 +173,7 @@ impl<'a> Open<'a> {
     /// Returns the frame of the call that is `up` levels above the innermost one, if there is one
     /// of this hook.
     #[inline]
-    pub fn kept(&self, up: i32) -> Option<FrameRef<'_>> {
+    pub fn frame(&self, up: i32) -> Option<FrameRef<'_>> {
         let mut size = 0;
         // SAFETY: Walks the shadow stack of the current task, which does not change, by the type
         // invariant.
@@ -188,7 +188,7 @@ impl<'a> Open<'a> {
 
     /// Returns the call that is `up` levels above the innermost one, if this hook traces it.
     pub fn caller(&self, up: i32) -> Option<Caller<'_>> {
-        let frame = self.kept(up)?;
+        let frame = self.frame(up)?;
         // SAFETY: Walks the shadow stack of the current task, which does not change, by the type
         // invariant.
         let entry = unsafe { ktrace_call_ftrace_graph_get_ret_stack(self.task.as_ptr(), up) };
@@ -205,9 +205,9 @@ impl<'a> Open<'a> {
     /// gets its shadow stack must not find them: an interrupt could, before a call of that task has
     /// put its own frame in the same place.
     #[cold]
-    pub(super) fn disown(&self) {
-        for frame in (0..=self.depth).filter_map(|up| self.kept(up)) {
-            frame.disown();
+    pub(super) fn invalidate(&self) {
+        for frame in (0..=self.depth).filter_map(|up| self.frame(up)) {
+            frame.invalidate();
         }
     }
 
@@ -368,10 +368,10 @@ impl<'a> Call<'a> {
 
     /// Returns a copy for the slow path; see [`Open::again`].
     #[inline(always)]
-    pub fn again(&self) -> Self {
+    pub fn reborrow(&self) -> Self {
         // INVARIANT: All values are those of `self`, for which the invariants hold.
         Self {
-            open: self.open.again(),
+            open: self.open.reborrow(),
             func: self.func,
             fregs: self.fregs,
         }
@@ -381,13 +381,13 @@ impl<'a> Call<'a> {
     /// call is timed from now on. Must be called only once. `None` if the shadow stack is full:
     /// then the hook has to return false.
     #[inline]
-    pub fn keep(&self, half: u32, flags: u32) -> Option<FrameRef<'_>> {
+    pub fn reserve_frame(&self, half: u32, flags: u32) -> Option<FrameRef<'_>> {
         // SAFETY: Called once in the callback, for the current task.
         let data = unsafe {
             ktrace_call_fgraph_reserve_data(self.open.ops().1, size_of::<Stored>() as c_int)
         };
         let stored = NonNull::new(data.cast::<Stored>())?;
-        self.open.learn(stored);
+        self.open.detect_layout(stored);
         // SAFETY: The reserved data has the size of a `Stored`, is aligned to words, and exists
         // until the call returns.
         Some(unsafe { FrameRef::begin(stored, half, self.open.tag, flags) })
@@ -458,10 +458,10 @@ impl<'a> Return<'a> {
 
     /// Returns a copy for the slow path; see [`Open::again`].
     #[inline(always)]
-    pub fn again(&self) -> Self {
+    pub fn reborrow(&self) -> Self {
         // INVARIANT: All values are those of `self`, for which the invariants hold.
         Self {
-            open: self.open.again(),
+            open: self.open.reborrow(),
             func: self.func,
             overrun: self.overrun,
             fregs: self.fregs,
@@ -471,9 +471,9 @@ impl<'a> Return<'a> {
     /// Returns the frame of the call, only once. From then on, an interrupt does not take the call
     /// for an open one, nor the old data of the frame for one of its own.
     #[inline]
-    pub fn kept(&self) -> Option<FrameRef<'_>> {
-        let frame = self.open.kept(0)?;
-        frame.disown();
+    pub fn frame(&self) -> Option<FrameRef<'_>> {
+        let frame = self.open.frame(0)?;
+        frame.invalidate();
         Some(frame)
     }
 

@@ -45,7 +45,7 @@ pub unsafe fn dispatch_call<G: Bound>(
     let open = unsafe { inner.open(task, depth) };
     // SAFETY: In the callback for this call, with the `fregs` that ftrace passed.
     let call = unsafe { Call::new(open, call.func, fregs) };
-    inner.state.called(&call)
+    inner.state.entry(&call)
 }
 
 /// Passes a fast-path call whose entry must be written now to the hook.
@@ -56,7 +56,7 @@ pub unsafe fn dispatch_call<G: Bound>(
 /// that call.
 #[doc(hidden)]
 #[inline]
-pub unsafe fn dispatch_began<G: Bound>(
+pub unsafe fn dispatch_fast_entry<G: Bound>(
     call: *const c_void,
     graph: *mut c_void,
     fregs: *mut c_void,
@@ -76,7 +76,9 @@ pub unsafe fn dispatch_began<G: Bound>(
     let call = unsafe { Call::new(open, call.func, fregs) };
     // SAFETY: The frame was filled in on the shadow stack, as the caller guarantees, and exists
     // until the callback returns.
-    inner.state.began(&call, unsafe { FrameRef::made(frame) })
+    inner
+        .state
+        .fast_entry(&call, unsafe { FrameRef::made(frame) })
 }
 
 /// Calls `with` with the hook and a return.
@@ -127,7 +129,9 @@ pub unsafe fn dispatch_add<G: Bound>(
     let inner = unsafe { &*graph.cast::<Inner<G>>() };
     // SAFETY: `ret` is what the kernel passed, as the caller guarantees.
     let ret = unsafe { &*ret.cast::<abi::ftrace_graph_ret>() };
-    inner.state.added(cpu as usize, ret.func, total_ns);
+    inner
+        .state
+        .fast_ret_profile(cpu as usize, ret.func, total_ns);
 }
 
 /// Reports a full shadow stack to the hook.
@@ -138,10 +142,10 @@ pub unsafe fn dispatch_add<G: Bound>(
 /// [`super::Hook`] of this type.
 #[doc(hidden)]
 #[inline]
-pub unsafe fn dispatch_full<G: Bound>(graph: *mut c_void) {
+pub unsafe fn dispatch_overrun<G: Bound>(graph: *mut c_void) {
     // SAFETY: `graph` belongs to a registered hook of this type, as the caller guarantees. The hook
     // is freed only after the callback has returned.
-    unsafe { &*graph.cast::<Inner<G>>() }.state.stack_full();
+    unsafe { &*graph.cast::<Inner<G>>() }.state.overrun();
 }
 
 /// Selects the one type whose [`super::GraphHook`] the callbacks call.
@@ -175,7 +179,7 @@ macro_rules! bind_graph_hook {
             ///
             /// Only for `fgraph.c`: the requirements of `dispatch_call()`.
             #[no_mangle]
-            unsafe extern "C" fn ktrace_graph_called(
+            unsafe extern "C" fn ktrace_graph_slow_entry(
                 call: *const c_void,
                 graph: *mut c_void,
                 fregs: *mut c_void,
@@ -189,7 +193,7 @@ macro_rules! bind_graph_hook {
             ///
             /// Only for `fgraph.c`: the requirements of `dispatch_return()`.
             #[no_mangle]
-            unsafe extern "C" fn ktrace_graph_returned(
+            unsafe extern "C" fn ktrace_graph_slow_ret(
                 ret: *const c_void,
                 graph: *mut c_void,
                 fregs: *mut c_void,
@@ -198,7 +202,7 @@ macro_rules! bind_graph_hook {
                 // SAFETY: The caller guarantees what `dispatch_return()` requires.
                 unsafe {
                     fgraph::dispatch_return::<$hook>(ret, graph, fregs, task, |hook, ret| {
-                        hook.returned(ret)
+                        hook.ret(ret)
                     })
                 }
             }
@@ -207,7 +211,7 @@ macro_rules! bind_graph_hook {
             ///
             /// Only for `fgraph.c`: the requirements of `dispatch_return()`.
             #[no_mangle]
-            unsafe extern "C" fn ktrace_graph_ended(
+            unsafe extern "C" fn ktrace_graph_fast_ret(
                 ret: *const c_void,
                 graph: *mut c_void,
                 fregs: *mut c_void,
@@ -218,7 +222,7 @@ macro_rules! bind_graph_hook {
                 // SAFETY: The caller guarantees what `dispatch_return()` requires.
                 unsafe {
                     fgraph::dispatch_return::<$hook>(ret, graph, fregs, task, |hook, ret| {
-                        hook.ended(ret, total_ns, written != 0)
+                        hook.fast_ret(ret, total_ns, written != 0)
                     })
                 }
             }
@@ -227,7 +231,7 @@ macro_rules! bind_graph_hook {
             ///
             /// Only for `fgraph.c`: the requirements of `dispatch_return()`.
             #[no_mangle]
-            unsafe extern "C" fn ktrace_graph_late(
+            unsafe extern "C" fn ktrace_graph_fast_ret_late(
                 ret: *const c_void,
                 graph: *mut c_void,
                 fregs: *mut c_void,
@@ -237,25 +241,25 @@ macro_rules! bind_graph_hook {
                 // SAFETY: The caller guarantees what `dispatch_return()` requires.
                 unsafe {
                     fgraph::dispatch_return::<$hook>(ret, graph, fregs, task, |hook, ret| {
-                        hook.late(ret, total_ns)
+                        hook.fast_ret_late(ret, total_ns)
                     })
                 }
             }
 
             /// # Safety
             ///
-            /// Only for `fgraph.c`: the requirements of `dispatch_began()`.
+            /// Only for `fgraph.c`: the requirements of `dispatch_fast_entry()`.
             #[no_mangle]
-            unsafe extern "C" fn ktrace_graph_began(
+            unsafe extern "C" fn ktrace_graph_fast_entry(
                 call: *const c_void,
                 graph: *mut c_void,
                 fregs: *mut c_void,
                 task: *mut ::kernel::bindings::task_struct,
                 frame: *mut c_void,
             ) -> c_int {
-                // SAFETY: The caller guarantees what `dispatch_began()` requires.
+                // SAFETY: The caller guarantees what `dispatch_fast_entry()` requires.
                 c_int::from(unsafe {
-                    fgraph::dispatch_began::<$hook>(call, graph, fregs, task, frame)
+                    fgraph::dispatch_fast_entry::<$hook>(call, graph, fregs, task, frame)
                 })
             }
 
@@ -263,7 +267,7 @@ macro_rules! bind_graph_hook {
             ///
             /// Only for `fgraph.c`: the requirements of `dispatch_add()`.
             #[no_mangle]
-            unsafe extern "C" fn ktrace_graph_added(
+            unsafe extern "C" fn ktrace_graph_fast_ret_profile(
                 ret: *const c_void,
                 graph: *mut c_void,
                 total_ns: u64,
@@ -284,11 +288,11 @@ macro_rules! bind_graph_hook {
 
             /// # Safety
             ///
-            /// Only for `fgraph.c`: the requirements of `dispatch_full()`.
+            /// Only for `fgraph.c`: the requirements of `dispatch_overrun()`.
             #[no_mangle]
-            unsafe extern "C" fn ktrace_graph_full(graph: *mut c_void) {
-                // SAFETY: The caller guarantees what `dispatch_full()` requires.
-                unsafe { fgraph::dispatch_full::<$hook>(graph) }
+            unsafe extern "C" fn ktrace_graph_overrun(graph: *mut c_void) {
+                // SAFETY: The caller guarantees what `dispatch_overrun()` requires.
+                unsafe { fgraph::dispatch_overrun::<$hook>(graph) }
             }
         };
     };

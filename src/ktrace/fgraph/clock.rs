@@ -8,7 +8,7 @@ use crate::ktrace::{
     compact::encoding::MULT_SHIFT,
     sync::{
         atomic::AtomicBool,
-        read_once::Once, //
+        read_once::ReadOnce, //
     },
     time::{
         clock,
@@ -28,18 +28,18 @@ extern "C" {
 /// clock ([`super::FrameRef::note`]). The calls in which the last CPU is suspended do not lose it:
 /// their duration is what the counter says, which includes the time of the suspend, or 0 ns if the
 /// counter was set back. The same applies to calls of idle tasks.
-pub(super) struct Timer {
+pub(super) struct CallClock {
     /// Length of a counter tick in ns, times 2^[`MULT_SHIFT`].
     mult: Atomic<u32>,
     is_clock: AtomicBool,
 }
 
-pub(super) static TIMER: Timer = Timer {
+pub(super) static TIMER: CallClock = CallClock {
     mult: Atomic::new(1 << MULT_SHIFT),
     is_clock: AtomicBool::new(true),
 };
 
-impl Timer {
+impl CallClock {
     /// Chooses the counter or the clock. Called before hooks are registered, while there are none:
     /// the kernel may have found the counter unusable.
     pub(super) fn choose(&self) {
@@ -78,9 +78,9 @@ impl Timer {
 
 /// A point in time of the timer.
 #[derive(Clone, Copy)]
-pub struct Moment(pub(super) u64);
+pub struct CounterTime(pub(super) u64);
 
-impl Moment {
+impl CounterTime {
     /// Returns the current time. Only for callbacks. Any context.
     #[inline]
     pub fn now() -> Self {
@@ -94,12 +94,12 @@ const CLOSE_NS: u64 = 4000;
 
 /// A point in time of both the timer and the clock, to convert one to the other.
 #[derive(Clone, Copy)]
-pub struct Both {
-    pub(super) moment: Moment,
+pub struct ClockPair {
+    pub(super) moment: CounterTime,
     pub(super) clock_ns: u64,
 }
 
-impl Both {
+impl ClockPair {
     /// Reads both. An NMI, or the host of a virtual machine, may delay this CPU between the
     /// readings, which would change the duration of calls; then it tries again. Only for callbacks.
     /// Any context.
@@ -120,7 +120,7 @@ impl Both {
     /// Reads both once. Also returns the time in ns between the two readings of the clock.
     fn read() -> (Self, u64) {
         let before_ns = clock::local_ns();
-        let moment = Moment::now();
+        let moment = CounterTime::now();
         let apart_ns = clock::local_ns().saturating_sub(before_ns);
         let clock_ns = before_ns.wrapping_add(apart_ns / 2);
         (Self { moment, clock_ns }, apart_ns)

@@ -23,7 +23,7 @@ use crate::ktrace::{
     shared::same_as_c,
     sync::{
         atomic::AtomicPtr,
-        read_once::Once, //
+        read_once::ReadOnce, //
     },
 };
 
@@ -31,7 +31,7 @@ use crate::ktrace::{
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum When {
-    /// Only if the call takes as long as [`Usual::least_ns`], or never.
+    /// Only if the call takes as long as [`FastPathConfig::threshold_ns`], or never.
     IfLong = 0,
     /// When a callee begins, or together with the return.
     IfNeeded = 1,
@@ -40,7 +40,7 @@ pub enum When {
 }
 
 impl When {
-    /// Reads the value of [`Usual::when`].
+    /// Reads the value of [`FastPathConfig::when`].
     #[inline]
     pub fn read(from: &Atomic<u32>) -> Self {
         match from.read_once() {
@@ -53,21 +53,21 @@ impl When {
 
 /// Which calls take the fast path, which is in C, inlined into the hook.
 ///
-/// For these calls, the fast path does what [`super::GraphHook::called`] would do: it reserves a
+/// For these calls, the fast path does what [`super::GraphHook::entry`] would do: it reserves a
 /// frame with the number of the task's switches, sets bits of the task data word, and writes the
 /// entry if [`When`] says so. The referenced values are read at each call.
 ///
 /// The count in the task data word is the number of calls that found the shadow stack full. A
 /// return that finds another count takes the slow path.
 #[derive(Clone, Copy)]
-pub struct Usual<'a> {
+pub struct FastPathConfig<'a> {
     /// The bits of the task data word that must have certain values.
-    pub special: u32,
+    pub slow_mask: u32,
     /// These values: with any other value, a call takes the slow path.
-    pub settled: u32,
+    pub slow_value: u32,
     /// Bits that a fast-path call sets.
-    pub opens: u32,
-    /// The bit of `opens` that says that there may be open calls whose entries are not written. A
+    pub set_on_entry: u32,
+    /// The bit of `set_on_entry` that says that there may be open calls whose entries are not written. A
     /// call whose entry is written when it begins does not set it. If it is set, calls take the
     /// slow path unless entries are written [`When::IfLong`]. It is cleared when something was
     /// written.
@@ -77,76 +77,76 @@ pub struct Usual<'a> {
     /// When the entry is written, as a [`When`].
     pub when: &'a Atomic<u32>,
     /// The hook's limit: only calls less deep than this take the fast path.
-    pub below: &'a Atomic<u32>,
+    pub max_depth: &'a Atomic<u32>,
     /// Shorter calls, in ns, are neither written nor reported; 0 means no limit.
-    pub least_ns: &'a Atomic<u64>,
+    pub threshold_ns: &'a Atomic<u64>,
     /// Whether each call is reported, however short; no entries of callers are needed.
-    pub adds_up: bool,
+    pub profile: bool,
 }
 
-/// The value of a [`Usual`] for C; `struct ktrace_usual` in `fgraph.h`.
+/// The value of a [`FastPathConfig`] for C; `struct ktrace_fast_path` in `fgraph.h`.
 #[repr(C)]
-struct UsualPointers {
-    special: usize,
-    opens: usize,
+struct FastPathPointers {
+    slow_mask: usize,
+    set_on_entry: usize,
     unwritten: usize,
     when: *const Atomic<u32>,
-    below: *const Atomic<u32>,
-    least_ns: *const Atomic<u64>,
+    max_depth: *const Atomic<u32>,
+    threshold_ns: *const Atomic<u64>,
     written: u64,
-    adds_up: u32,
+    profile: u32,
 }
 
-same_as_c!(UsualPointers, ktrace_usual);
+same_as_c!(FastPathPointers, ktrace_fast_path);
 
-impl UsualPointers {
+impl FastPathPointers {
     const NONE: Self = Self {
-        special: 0,
-        opens: 0,
+        slow_mask: 0,
+        set_on_entry: 0,
         unwritten: 0,
         when: null(),
-        below: null(),
-        least_ns: null(),
+        max_depth: null(),
+        threshold_ns: null(),
         written: 0,
-        adds_up: 0,
+        profile: 0,
     };
 
-    fn new(usual: &Usual<'_>) -> Self {
+    fn new(fast_path: &FastPathConfig<'_>) -> Self {
         Self {
-            special: usual.special as usize,
-            opens: usual.opens as usize,
-            unwritten: usual.unwritten as usize,
-            when: usual.when,
-            below: usual.below,
-            least_ns: usual.least_ns,
-            written: kept(usual.written),
-            adds_up: u32::from(usual.adds_up),
+            slow_mask: fast_path.slow_mask as usize,
+            set_on_entry: fast_path.set_on_entry as usize,
+            unwritten: fast_path.unwritten as usize,
+            when: fast_path.when,
+            max_depth: fast_path.max_depth,
+            threshold_ns: fast_path.threshold_ns,
+            written: frame_word(fast_path.written),
+            profile: u32::from(fast_path.profile),
         }
     }
 }
 
 /// Where the kernel puts a hook's task data word, and the last words of shadow stacks before and
-/// after a frame of the hook; `struct ktrace_place` in `fgraph.h`. As long as this is not known, no
-/// task data word matches `settled`.
+/// after a frame of the hook; `struct ktrace_layout` in `fgraph.h`. As long as this is not known, no
+/// task data word matches `slow_value`.
 #[repr(C)]
-struct Place {
-    settled: usize,
-    word_at: usize,
-    below: usize,
-    top: usize,
-    room: usize,
+struct ShadowStackLayout {
+    slow_value: usize,
+    task_data_off: usize,
+    entry_word: usize,
+    data_word: usize,
+    min_free: usize,
 }
 
-same_as_c!(Place, ktrace_place);
+same_as_c!(ShadowStackLayout, ktrace_layout);
 
-impl Place {
-    const fn new(settled: usize) -> Self {
+impl ShadowStackLayout {
+    const fn new(slow_value: usize) -> Self {
         Self {
-            settled,
-            word_at: 0,
-            below: 0,
-            top: 0,
-            room: 0,
+            slow_value,
+            task_data_off: 0,
+            entry_word: 0,
+            data_word: 0,
+            min_free: 0,
         }
     }
 
@@ -158,11 +158,11 @@ impl Place {
 #[repr(C)]
 pub(super) struct Shared {
     pub(super) ops: abi::fgraph_ops,
-    usual: UsualPointers,
+    fast_path: FastPathPointers,
     max_depth: *const c_void,
-    place: *const Place,
-    places: [Place; 2],
-    learned: usize,
+    layout: *const ShadowStackLayout,
+    layouts: [ShadowStackLayout; 2],
+    detected: usize,
     pub(super) packs: AtomicPtr<c_void>,
     bit: u32,
     mult: u32,
@@ -173,32 +173,39 @@ pub(super) struct Shared {
 same_as_c!(Shared, ktrace_graph);
 
 /// Converts a tag with flags to the format of a frame.
-fn kept(tag_flags: u32) -> u64 {
+fn frame_word(tag_flags: u32) -> u64 {
     u64::from(tag_flags) << u32::BITS
 }
 
 impl Shared {
     /// Creates the data of a hook with this slot in the trace mask. `tag_flags` are its tag and the
     /// flags of a frame without any.
-    pub(super) fn new(usual: Option<Usual<'_>>, slot: u32, tag_flags: u32, mult: u32) -> Self {
+    pub(super) fn new(
+        fast_path: Option<FastPathConfig<'_>>,
+        slot: u32,
+        tag_flags: u32,
+        mult: u32,
+    ) -> Self {
         Self {
             ops: pin_init::zeroed(),
-            usual: match &usual {
-                Some(usual) => UsualPointers::new(usual),
-                None => UsualPointers::NONE,
+            fast_path: match &fast_path {
+                Some(fast_path) => FastPathPointers::new(fast_path),
+                None => FastPathPointers::NONE,
             },
             max_depth: Data::GraphMaxDepth.as_ptr::<c_void>(),
-            // The C side lets it point to the first of `places`.
-            place: null(),
-            places: [
-                Place::NONE,
-                usual.map_or(Place::NONE, |usual| Place::new(usual.settled as usize)),
+            // The C side lets it point to the first of `layouts`.
+            layout: null(),
+            layouts: [
+                ShadowStackLayout::NONE,
+                fast_path.map_or(ShadowStackLayout::NONE, |fast_path| {
+                    ShadowStackLayout::new(fast_path.slow_value as usize)
+                }),
             ],
-            learned: 0,
+            detected: 0,
             packs: AtomicPtr::null(),
             bit: 1u32.wrapping_shl(slot),
             mult,
-            tag: kept(tag_flags),
+            tag: frame_word(tag_flags),
             are_chosen: u32::from(has_any_functions()),
         }
     }
@@ -209,13 +216,13 @@ impl Shared {
     ///
     /// `shared` must belong to a live hook.
     #[inline]
-    pub(super) unsafe fn is_unsettled(shared: NonNull<Self>) -> bool {
+    pub(super) unsafe fn is_undetected(shared: NonNull<Self>) -> bool {
         let shared = shared.as_ptr();
         // SAFETY: `shared` is alive, as the caller guarantees; the C side writes the pointer as a
         // whole.
         unsafe {
-            let place = (&raw const (*shared).place).read_volatile();
-            place == (&raw const (*shared).places).cast()
+            let layout = (&raw const (*shared).layout).read_volatile();
+            layout == (&raw const (*shared).layouts).cast()
         }
     }
 }

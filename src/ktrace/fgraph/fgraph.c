@@ -66,10 +66,10 @@ static __always_inline u32 ktrace_switches(const struct task_struct *task)
 }
 
 /* Returns the hook's task data word, once its location is known. */
-static __always_inline unsigned long *ktrace_task_word(const struct ktrace_place *place,
+static __always_inline unsigned long *ktrace_task_word(const struct ktrace_layout *layout,
 						       struct task_struct *task)
 {
-	return (void *)task->ret_stack + place->word_at;
+	return (void *)task->ret_stack + layout->task_data_off;
 }
 
 /*
@@ -158,22 +158,22 @@ static __always_inline int ktrace_begin(struct ftrace_graph_ent *call, struct kt
 					struct ftrace_regs *fregs, struct task_struct *task,
 					struct ktrace_frame *frame, unsigned long *word, u32 when)
 {
-	const struct ktrace_usual *usual = &graph->usual;
+	const struct ktrace_fast_path *config = &graph->fast_path;
 
 	WRITE_ONCE(frame->begun, ktrace_counter_here());
 	if (when == KTRACE_AT_CALL) {
-		WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag | usual->written);
+		WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag | config->written);
 		/* From here on, an interrupt finds the frame. */
-		ktrace_set_in_word(word, usual->opens & ~usual->unwritten);
-		return ktrace_graph_began(call, graph, fregs, task, frame);
+		ktrace_set_in_word(word, config->set_on_entry & ~config->unwritten);
+		return ktrace_graph_fast_entry(call, graph, fregs, task, frame);
 	}
 	WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag);
-	ktrace_set_in_word(word, usual->opens);
+	ktrace_set_in_word(word, config->set_on_entry);
 	return 1;
 }
 
 /* Begins a call whose frame the kernel's function reserves. */
-static noinline notrace int ktrace_graph_keep(struct ftrace_graph_ent *call,
+static noinline notrace int ktrace_graph_reserve(struct ftrace_graph_ent *call,
 					      struct ktrace_graph *graph,
 					      struct ftrace_regs *fregs, u32 when)
 {
@@ -182,11 +182,11 @@ static noinline notrace int ktrace_graph_keep(struct ftrace_graph_ent *call,
 
 	frame = ktrace_call_fgraph_reserve_data(graph->ops.idx, sizeof(*frame));
 	if (unlikely(!frame)) {
-		ktrace_graph_full(graph);
+		ktrace_graph_overrun(graph);
 		return 0;
 	}
 	return ktrace_begin(call, graph, fregs, task, frame,
-			    ktrace_task_word(graph->place, task), when);
+			    ktrace_task_word(graph->layout, task), when);
 }
 
 /* Handles a call of a traced task. */
@@ -194,25 +194,25 @@ static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call
 						   struct ktrace_graph *graph,
 						   struct ftrace_regs *fregs)
 {
-	const struct ktrace_usual *usual = &graph->usual;
+	const struct ktrace_fast_path *config = &graph->fast_path;
 	struct task_struct *task = current;
 	unsigned long state, *word, *end, top, at;
-	const struct ktrace_place *place;
+	const struct ktrace_layout *layout;
 	u32 depth, when;
 
-	place = READ_ONCE(graph->place);
-	word = ktrace_task_word(place, task);
+	layout = READ_ONCE(graph->layout);
+	word = ktrace_task_word(layout, task);
 	state = ktrace_read_flags(word);
-	if (unlikely((state & usual->special) != place->settled))
-		goto unusual;
+	if (unlikely((state & config->slow_mask) != layout->slow_value))
+		goto slow;
 	depth = call->depth;
 	/* 0 means no limit in the kernel's variable, and wraps around here. */
-	if (depth >= READ_ONCE(*usual->below) || depth > READ_ONCE(*graph->max_depth) - 1)
-		goto unusual;
+	if (depth >= READ_ONCE(*config->max_depth) || depth > READ_ONCE(*graph->max_depth) - 1)
+		goto slow;
 	/* Entries of callers must be written first. */
-	when = READ_ONCE(*usual->when);
-	if (state & usual->unwritten && when != KTRACE_IF_LONG)
-		goto unusual;
+	when = READ_ONCE(*config->when);
+	if (state & config->unwritten && when != KTRACE_IF_LONG)
+		goto slow;
 	/*
 	 * Reserves a frame as the kernel's function does, if the shadow stack ends in the same word
 	 * as when that function was observed, and has enough room.
@@ -221,14 +221,14 @@ static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call
 	end = ktrace_shadow_stack(task) + at;
 	/* Prevents the compiler from computing this sum for each use. */
 	OPTIMIZER_HIDE_VAR(end);
-	top = place->top;
-	if (unlikely(at >= place->room || end[-1] != place->below))
-		return ktrace_graph_keep(call, graph, fregs, when);
+	top = layout->data_word;
+	if (unlikely(at >= layout->min_free || end[-1] != layout->entry_word))
+		return ktrace_graph_reserve(call, graph, fregs, when);
 	ktrace_take_frame(task, at, end, top);
 	return ktrace_begin(call, graph, fregs, task, (struct ktrace_frame *)end, word, when);
 
-unusual:
-	return ktrace_graph_called(call, graph, fregs, task);
+slow:
+	return ktrace_graph_slow_entry(call, graph, fregs, task);
 }
 
 /* Handles a call while a switch is not complete: the current task may be the previous one. */
@@ -238,7 +238,7 @@ static noinline __cold notrace int ktrace_graph_unsure(struct ftrace_graph_ent *
 {
 	if (!ktrace_mask_check_current(graph->bit))
 		return 0;
-	return ktrace_graph_called(call, graph, fregs, current);
+	return ktrace_graph_slow_entry(call, graph, fregs, current);
 }
 
 static int notrace ktrace_graph_entry(struct ftrace_graph_ent *call,
@@ -268,7 +268,7 @@ static noinline __cold notrace void ktrace_leaf_doubted(struct ktrace_pack *pack
 							const struct ftrace_graph_ret *ret, u64 ns)
 {
 	ktrace_pack_catch_up(pack);
-	ktrace_pack_doubted_leaf(pack, ret->func, ret->depth, ns);
+	ktrace_pack_rewrite_leaf(pack, ret->func, ret->depth, ns);
 	barrier();
 	pack->busy = 0;
 }
@@ -282,7 +282,7 @@ static noinline __cold notrace void ktrace_leaf_closed(const struct ftrace_graph
 	ktrace_pack_catch_up(pack);
 	barrier();
 	pack->busy = 0;
-	ktrace_graph_ended(ret, graph, fregs, current, ns, 0);
+	ktrace_graph_fast_ret(ret, graph, fregs, current, ns, 0);
 }
 
 /* Packs a leaf on the fast path, or leaves it to Rust. All calls are tail calls. */
@@ -295,23 +295,23 @@ static ktrace_stage void ktrace_graph_leaf(const struct ftrace_graph_ret *ret,
 
 	/* With PREEMPT_RT, preempt_count() does not count softirqs. */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(pack->busy || ret->overrun))
-		return ktrace_graph_ended(ret, graph, fregs, current, ns, 0);
+		return ktrace_graph_fast_ret(ret, graph, fregs, current, ns, 0);
 	/* Any value but 0; this one is in a register. */
 	pack->busy = ret->func;
 	barrier();
 	switch (ktrace_pack_add_leaf(pack, ret->func, ret->depth, now, ns)) {
 	case KTRACE_PACK_WRITTEN:
 		break;
-	case KTRACE_PACK_WRITTEN_BUT:
+	case KTRACE_PACK_WRITTEN_COMMIT_PENDING:
 		return ktrace_leaf_written(pack);
-	case KTRACE_PACK_DOUBTED:
+	case KTRACE_PACK_MAYBE_MISSED:
 		return ktrace_leaf_doubted(pack, ret, ns);
-	case KTRACE_PACK_CLOSED:
+	case KTRACE_PACK_FALLBACK_COMMIT_PENDING:
 		return ktrace_leaf_closed(ret, graph, fregs, ns, pack);
-	case KTRACE_PACK_OTHER:
+	case KTRACE_PACK_FALLBACK:
 		barrier();
 		pack->busy = 0;
-		return ktrace_graph_ended(ret, graph, fregs, current, ns, 0);
+		return ktrace_graph_fast_ret(ret, graph, fregs, current, ns, 0);
 	}
 	barrier();
 	pack->busy = 0;
@@ -354,42 +354,42 @@ static __always_inline void ktrace_graph_end(struct ftrace_graph_ret *ret,
 					     struct ktrace_graph *graph,
 					     struct ftrace_regs *fregs, bool by_pid)
 {
-	const unsigned long unwritten = graph->usual.unwritten;
+	const unsigned long unwritten = graph->fast_path.unwritten;
 	struct task_struct *task = current;
-	u64 now, counts, total_ns, least_ns, differs;
+	u64 now, counts, total_ns, threshold_ns, differs;
 	unsigned long state, flags, *word, *end;
 	struct ktrace_pack __percpu *packs;
-	const struct ktrace_place *place;
+	const struct ktrace_layout *layout;
 	struct ktrace_frame *frame;
 
-	place = READ_ONCE(graph->place);
-	word = ktrace_task_word(place, task);
+	layout = READ_ONCE(graph->layout);
+	word = ktrace_task_word(layout, task);
 	state = ktrace_read_flags(word);
-	if (unlikely((state & graph->usual.special) != place->settled))
-		goto unusual;
+	if (unlikely((state & graph->fast_path.slow_mask) != layout->slow_value))
+		goto slow;
 	if (unlikely(ktrace_read_count(word) != ret->overrun))
-		goto unusual;
+		goto slow;
 	/* The frame is on top of the shadow stack, unless another hook has data there. */
 	end = task->ret_stack + (u32)task->curr_ret_stack;
-	if (unlikely(end[-1] != place->top))
-		goto unusual;
+	if (unlikely(end[-1] != layout->data_word))
+		goto slow;
 	frame = (struct ktrace_frame *)(end - 1) - 1;
 	/* Compares the tag and the number of switches. Of the flags, only `written` may be set. */
 	differs = READ_ONCE(frame->kept) ^ (ktrace_switches(task) | graph->tag);
 	if (differs) {
-		if (unlikely(differs & ~graph->usual.written))
-			goto unusual;
+		if (unlikely(differs & ~graph->fast_path.written))
+			goto slow;
 	} else {
 		/*
 		 * A filter may have changed during the call. If the entry is written, the return is
 		 * written too; otherwise nothing is.
 		 */
 		if (unlikely(!(__this_cpu_read(ktrace_mask.sure) & graph->bit)))
-			goto unusual;
+			goto slow;
 		if (!by_pid && unlikely(ktrace_graph_has_pids(graph)))
 			return ktrace_graph_return_by_pid(ret, graph, fregs);
 		if (by_pid && !ktrace_graph_pid_is_in(graph))
-			goto unusual;
+			goto slow;
 	}
 	/*
 	 * The call took too long for this calculation, or its start is noted as a time of the
@@ -398,7 +398,7 @@ static __always_inline void ktrace_graph_end(struct ftrace_graph_ret *ret,
 	now = ktrace_counter_here();
 	counts = now - READ_ONCE(frame->begun);
 	if (unlikely(counts >> 32))
-		goto unusual;
+		goto slow;
 	/*
 	 * From here on, an interrupt does not take this call for an open one, nor the frame for its
 	 * own. An interrupt before this may have written the entry.
@@ -413,34 +413,34 @@ static __always_inline void ktrace_graph_end(struct ftrace_graph_ret *ret,
 		state = ktrace_read_flags(word);
 		if (unlikely(state & unwritten))
 			ktrace_clear_in_word(word, state, unwritten);
-		return ktrace_graph_ended(ret, graph, fregs, task, total_ns, 1);
+		return ktrace_graph_fast_ret(ret, graph, fregs, task, total_ns, 1);
 	}
 	/* No entry is ever written in this mode, so `unwritten` does not matter. */
-	if (graph->usual.adds_up)
-		return ktrace_graph_added(ret, graph, total_ns, raw_smp_processor_id());
-	least_ns = READ_ONCE(*graph->usual.least_ns);
-	if (least_ns) {
+	if (graph->fast_path.profile)
+		return ktrace_graph_fast_ret_profile(ret, graph, total_ns, raw_smp_processor_id());
+	threshold_ns = READ_ONCE(*graph->fast_path.threshold_ns);
+	if (threshold_ns) {
 		/*
 		 * The next call that needs to know finds out whether the entries of the callers are
 		 * written.
 		 */
 		ktrace_set_in_word(word, unwritten);
-		if (unlikely(total_ns >= least_ns))
-			ktrace_graph_late(ret, graph, fregs, task, total_ns);
+		if (unlikely(total_ns >= threshold_ns))
+			ktrace_graph_fast_ret_late(ret, graph, fregs, task, total_ns);
 		return;
 	}
 	state = ktrace_read_flags(word);
 	ktrace_clear_in_word(word, state, unwritten);
 	/* If there was a threshold, entries of the callers may be missing as well. */
 	if (unlikely(!(state & unwritten)))
-		return ktrace_graph_late(ret, graph, fregs, task, total_ns);
+		return ktrace_graph_fast_ret_late(ret, graph, fregs, task, total_ns);
 	packs = READ_ONCE(graph->packs);
 	if (packs)
 		return ktrace_graph_leaf(ret, graph, fregs, now, total_ns, packs);
-	return ktrace_graph_ended(ret, graph, fregs, task, total_ns, 0);
+	return ktrace_graph_fast_ret(ret, graph, fregs, task, total_ns, 0);
 
-unusual:
-	ktrace_graph_returned(ret, graph, fregs, task);
+slow:
+	ktrace_graph_slow_ret(ret, graph, fregs, task);
 }
 
 static noinline notrace void ktrace_graph_return_by_pid(struct ftrace_graph_ret *ret,
@@ -464,10 +464,10 @@ static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 static void ktrace_graph_choose(struct ktrace_graph *graph)
 {
 	/* The learned values are visible once this is 2. */
-	bool usual = smp_load_acquire(&graph->learned) == 2 && !READ_ONCE(graph->are_chosen);
+	bool fast = smp_load_acquire(&graph->detected) == 2 && !READ_ONCE(graph->are_chosen);
 
 	/* Readers depend on the address. */
-	smp_store_release(&graph->place, &graph->places[usual]);
+	smp_store_release(&graph->layout, &graph->layouts[fast]);
 }
 
 static void ktrace_graph_report_slow(struct irq_work *work)
@@ -482,7 +482,7 @@ static DEFINE_IRQ_WORK(ktrace_graph_slow, ktrace_graph_report_slow);
  * Returns whether the kernel finds a frame that the fast path has reserved. For this test, that
  * frame replaces one that the kernel has just reserved.
  */
-static bool notrace ktrace_graph_finds(struct ktrace_graph *graph, unsigned long *frame)
+static bool notrace ktrace_graph_frame_is_found(struct ktrace_graph *graph, unsigned long *frame)
 {
 	unsigned long top = frame[KTRACE_FRAME_WORDS - 1];
 	unsigned long at = frame - current->ret_stack;
@@ -507,11 +507,11 @@ static bool notrace ktrace_graph_finds(struct ktrace_graph *graph, unsigned long
  * for a frame: with a kernel that works in another way, calls cost more, but are recorded
  * correctly.
  */
-void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *word)
+void ktrace_graph_detect_layout(struct ktrace_graph *graph, void *frame, unsigned long *word)
 {
 	unsigned long *end = current->ret_stack + current->curr_ret_stack;
 	unsigned long word_at = (void *)word - (void *)current->ret_stack;
-	struct ktrace_place *place = &graph->places[1];
+	struct ktrace_layout *layout = &graph->layouts[1];
 
 	if (!graph->mult || frame != end - KTRACE_FRAME_WORDS)
 		return;
@@ -519,19 +519,19 @@ void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *
 	 * Several tasks may come here at the same time, each with its own shadow stack. One of them
 	 * continues.
 	 */
-	if (READ_ONCE(graph->learned) || cmpxchg(&graph->learned, 0, 1))
+	if (READ_ONCE(graph->detected) || cmpxchg(&graph->detected, 0, 1))
 		return;
-	if (!ktrace_graph_finds(graph, frame)) {
+	if (!ktrace_graph_frame_is_found(graph, frame)) {
 		/* Locks that a console needs may be held here. */
 		irq_work_queue(&ktrace_graph_slow);
 		return;
 	}
-	WRITE_ONCE(place->word_at, word_at);
-	WRITE_ONCE(place->below, *((unsigned long *)frame - 1));
-	WRITE_ONCE(place->top, end[-1]);
-	WRITE_ONCE(place->room, max((long)(word_at / sizeof(long)) - KTRACE_ROOM_WORDS, 0L));
+	WRITE_ONCE(layout->task_data_off, word_at);
+	WRITE_ONCE(layout->entry_word, *((unsigned long *)frame - 1));
+	WRITE_ONCE(layout->data_word, end[-1]);
+	WRITE_ONCE(layout->min_free, max((long)(word_at / sizeof(long)) - KTRACE_ROOM_WORDS, 0L));
 	/* Pairs with ktrace_graph_choose(), which may run on another CPU. */
-	smp_store_release(&graph->learned, 2);
+	smp_store_release(&graph->detected, 2);
 	ktrace_graph_choose(graph);
 }
 
@@ -565,7 +565,7 @@ void ktrace_graph_init(struct ktrace_graph *graph)
 	graph->ops.entryfunc = ktrace_graph_entry;
 	graph->ops.retfunc = ktrace_graph_return;
 	graph->ops.private = graph;
-	graph->place = &graph->places[0];
+	graph->layout = &graph->layouts[0];
 }
 
 /* Waits until no callback runs any more, nor what one has queued. May sleep. */

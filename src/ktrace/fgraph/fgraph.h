@@ -21,52 +21,52 @@ enum ktrace_when {
 };
 
 /*
- * Which calls take the fast path; `UsualPointers` in fgraph/fast_path.rs. `Usual` documents each
+ * Which calls take the fast path; `FastPathPointers` in fgraph/fast_path.rs. `FastPathConfig` documents each
  * member.
  */
-struct ktrace_usual {
-	unsigned long special;
-	unsigned long opens;
+struct ktrace_fast_path {
+	unsigned long slow_mask;
+	unsigned long set_on_entry;
 	unsigned long unwritten;
 	const u32 *when;
-	const u32 *below;
-	const u64 *least_ns;
+	const u32 *max_depth;
+	const u64 *threshold_ns;
 	u64 written;
-	u32 adds_up;
+	u32 profile;
 };
 
 /* Where the kernel puts data on shadow stacks; `Place` in fgraph/fast_path.rs. */
-struct ktrace_place {
+struct ktrace_layout {
 	/* The `special` bits of a task data word if nothing is special. */
-	unsigned long settled;
+	unsigned long slow_value;
 	/* The offset of that word in bytes. */
-	unsigned long word_at;
+	unsigned long task_data_off;
 	/* The last word of a shadow stack before a frame of this hook, and after it. */
-	unsigned long below;
-	unsigned long top;
+	unsigned long entry_word;
+	unsigned long data_word;
 	/* In words: a frame that begins below this does not reach other data. */
-	unsigned long room;
+	unsigned long min_free;
 };
 
 /* A hook on calls and returns; `Shared` in fgraph/fast_path.rs. */
 struct ktrace_graph {
 	struct fgraph_ops ops;
-	struct ktrace_usual usual;
+	struct ktrace_fast_path fast_path;
 	/* A variable of the kernel. */
 	const u32 *max_depth;
 	/*
 	 * Points to one of @places. No task data word matches the first one, so all calls take the
 	 * slow path. The second one is used once it is known where the kernel puts data.
 	 */
-	struct ktrace_place *place;
-	struct ktrace_place places[2];
+	struct ktrace_layout *layout;
+	struct ktrace_layout layouts[2];
 	/* 1 while the second one is being filled in, then 2. */
-	unsigned long learned;
+	unsigned long detected;
 	/* The packs for leaves, or NULL. */
 	struct ktrace_pack __percpu *packs;
 	/* The hook's bit in the trace mask. */
 	u32 bit;
-	/* Length of a counter tick in ns, see `Timer`; 0: calls are not timed by the counter. */
+	/* Length of a counter tick in ns, see `CallClock`; 0: calls are not timed by the counter. */
 	u32 mult;
 	/* The tag of the hook's frames, in the format of `kept`. */
 	u64 tag;
@@ -77,7 +77,7 @@ struct ktrace_graph {
 /* A hook's data for an open call; `Stored` in fgraph/frame.rs. */
 struct ktrace_frame {
 	u64 begun;
-	u64 noted[2];
+	u64 off_cpu[2];
 	union {
 		struct {
 			u32 switches;
@@ -96,21 +96,21 @@ static_assert(offsetof(struct ktrace_frame, flags) == offsetof(struct ktrace_fra
 static_assert(offsetof(struct ktrace_frame, is_open) == offsetof(struct ktrace_frame, kept) + 7);
 
 /* Defined in Rust. */
-int ktrace_graph_called(const struct ftrace_graph_ent *call, struct ktrace_graph *graph,
+int ktrace_graph_slow_entry(const struct ftrace_graph_ent *call, struct ktrace_graph *graph,
 			struct ftrace_regs *fregs, struct task_struct *task);
-void ktrace_graph_returned(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
+void ktrace_graph_slow_ret(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
 			   struct ftrace_regs *fregs, struct task_struct *task);
-int ktrace_graph_began(const struct ftrace_graph_ent *call, struct ktrace_graph *graph,
+int ktrace_graph_fast_entry(const struct ftrace_graph_ent *call, struct ktrace_graph *graph,
 		       struct ftrace_regs *fregs, struct task_struct *task,
 		       struct ktrace_frame *frame);
-void ktrace_graph_added(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
+void ktrace_graph_fast_ret_profile(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
 			u64 total_ns, unsigned int cpu);
-void ktrace_graph_ended(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
+void ktrace_graph_fast_ret(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
 			struct ftrace_regs *fregs, struct task_struct *task, u64 total_ns,
 			u64 written);
-void ktrace_graph_late(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
+void ktrace_graph_fast_ret_late(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
 		       struct ftrace_regs *fregs, struct task_struct *task, u64 total_ns);
-void ktrace_graph_full(struct ktrace_graph *graph);
+void ktrace_graph_overrun(struct ktrace_graph *graph);
 
 /* Defined in fgraph.c, called from Rust. */
 u32 ktrace_graph_random(void);
@@ -118,7 +118,7 @@ void ktrace_graph_init(struct ktrace_graph *graph);
 void ktrace_graph_set_chosen(struct ktrace_graph *graph, bool are_chosen);
 bool ktrace_graph_task_is_in(struct ktrace_graph *graph);
 bool ktrace_graph_is_listed(struct ktrace_graph *graph);
-void ktrace_graph_learn(struct ktrace_graph *graph, void *frame, unsigned long *word);
+void ktrace_graph_detect_layout(struct ktrace_graph *graph, void *frame, unsigned long *word);
 void ktrace_graph_synchronize(void);
 unsigned long ktrace_return_value(struct ftrace_regs *fregs);
 

@@ -19,13 +19,13 @@ use kernel::{
 };
 
 use super::clock::{
-    Both,
-    Moment,
+    ClockPair,
+    CounterTime,
     TIMER, //
 };
 use crate::ktrace::{
     shared::same_as_c,
-    sync::read_once::Once,
+    sync::read_once::ReadOnce,
     time::clock, //
 };
 
@@ -35,16 +35,16 @@ pub(super) const FLAG_BITS: u32 = 8;
 /// A bit of a tag, set as long as the call is open.
 pub(super) const TAG_OPEN: u32 = 1 << (u32::BITS - FLAG_BITS - 1);
 
-/// A bit of a frame's start time: it is a time of the clock, and two words are noted.
+/// A bit of a frame's start time: it is a time of the clock, and two words are off_cpu.
 const NOTED: u64 = 1 << 63;
 
 /// A frame on the shadow stack; `struct ktrace_frame` in `fgraph.h`.
 #[repr(C)]
 pub(super) struct Stored {
-    /// The start of the call: a [`Moment`], or [`NOTED`] and ns of [`clock::local_ns`].
+    /// The start of the call: a [`CounterTime`], or [`NOTED`] and ns of [`clock::local_ns`].
     begun: Atomic<u64>,
     /// The words of [`FrameRef::note`].
-    noted: [Atomic<u64>; 2],
+    off_cpu: [Atomic<u64>; 2],
     /// The hook's half word of [`super::Call::keep`].
     half: u32,
     /// The tag of the hook, and below it the flags.
@@ -124,7 +124,7 @@ impl<'a> FrameRef<'a> {
     /// Removes the tag: the call returns, or is not traced after all. From then on, the flags do
     /// not change.
     #[inline]
-    pub fn disown(&self) {
+    pub fn invalidate(&self) {
         let highest: *mut u8 = self.0.tag_flags.as_ptr().cast();
         // SAFETY: The last byte of a word on the stack of the current task. Only an interrupt on
         // top of the task may change that word: it has finished, or comes later and ignores a frame
@@ -134,45 +134,45 @@ impl<'a> FrameRef<'a> {
 
     /// Returns the hook's half word.
     #[inline]
-    pub fn kept(&self) -> u32 {
+    pub fn half(&self) -> u32 {
         self.0.half
     }
 
-    /// Returns how long the call has taken up to `now`, in ns; `None` if words are noted.
+    /// Returns how long the call has taken up to `now`, in ns; `None` if words are off_cpu.
     #[inline]
-    pub fn unnoted_ns(&self, now: Moment) -> Option<u64> {
+    pub fn unnoted_ns(&self, now: CounterTime) -> Option<u64> {
         let begun = self.0.begun.read_once();
         (begun & NOTED == 0).then(|| TIMER.ns(now.0.saturating_sub(begun)))
     }
 
     /// Returns how long the call has taken up to now, in ns.
     pub fn elapsed_ns(&self) -> u64 {
-        match self.unnoted_ns(Moment::now()) {
+        match self.unnoted_ns(CounterTime::now()) {
             Some(ns) => ns,
             None => clock::local_ns().saturating_sub(self.0.begun.read_once() & !NOTED),
         }
     }
 
-    /// Returns whether words are noted.
+    /// Returns whether words are off_cpu.
     #[inline]
-    pub fn is_noted(&self) -> bool {
+    pub fn has_off_cpu(&self) -> bool {
         self.0.begun.read_once() & NOTED != 0
     }
 
-    /// Returns the noted words, if there are any.
-    pub fn noted(&self) -> Option<[u64; 2]> {
-        let [one, other] = &self.0.noted;
-        self.is_noted()
+    /// Returns the off_cpu words, if there are any.
+    pub fn off_cpu(&self) -> Option<[u64; 2]> {
+        let [one, other] = &self.0.off_cpu;
+        self.has_off_cpu()
             .then(|| [one.read_once(), other.read_once()])
     }
 
     /// Notes two words, and changes the start time of the call to one of the clock. Must be called
     /// by the task itself with interrupts off, before it has lost the CPU during this call.
-    pub fn note(&self, words: [u64; 2], now: Both) {
+    pub fn save_off_cpu(&self, words: [u64; 2], now: ClockPair) {
         let Some(ns) = self.unnoted_ns(now.moment) else {
             return;
         };
-        for (place, word) in self.0.noted.iter().zip(words) {
+        for (place, word) in self.0.off_cpu.iter().zip(words) {
             place.write_once(word);
         }
         // An NMI reads either the old value or the new one.

@@ -8,7 +8,7 @@ use super::{
         Open,
         Return, //
     },
-    fast_path::Usual,
+    fast_path::FastPathConfig,
     frame::FrameRef, //
 };
 use crate::ktrace::record::context::Context;
@@ -17,49 +17,49 @@ use crate::ktrace::record::context::Context;
 pub trait GraphHook: Send + Sync + Sized + 'static {
     /// Handles a call by a task that the trace mask selects. Returns true to be called at its
     /// return too. Any context; must not sleep, allocate, print or take a lock.
-    fn called(&self, call: &Call<'_>) -> bool;
+    fn entry(&self, call: &Call<'_>) -> bool;
 
-    /// Handles the return of a call for which [`called`](Self::called) returned true. Any context;
+    /// Handles the return of a call for which [`called`](Self::entry) returned true. Any context;
     /// must not sleep, allocate, print or take a lock.
-    fn returned(&self, ret: &Return<'_>);
+    fn ret(&self, ret: &Return<'_>);
 
     /// Returns which calls of the hook with this tag take the fast path; `None` if none do.
-    fn usual(&self, _tag: u32) -> Option<Usual<'_>> {
+    fn fast_path(&self, _tag: u32) -> Option<FastPathConfig<'_>> {
         None
     }
 
     /// Handles a fast-path call whose entry must be written now; `frame` is its frame. Returns
     /// false if the entry was not written: then the call and its frame are dropped, and its return
-    /// is not reported. Context as for [`GraphHook::called`].
-    fn began(&self, _call: &Call<'_>, _frame: FrameRef<'_>) -> bool {
+    /// is not reported. Context as for [`GraphHook::entry`].
+    fn fast_entry(&self, _call: &Call<'_>, _frame: FrameRef<'_>) -> bool {
         false
     }
 
-    /// Handles a fast-path return if [`Usual::adds_up`] is set: a call of `func` took `total_ns`,
-    /// and stayed on CPU `cpu`. Context as for [`GraphHook::returned`].
-    fn added(&self, _cpu: usize, _func: usize, _total_ns: u64) {}
+    /// Handles a fast-path return if [`FastPathConfig::adds_up`] is set: a call of `func` took `total_ns`,
+    /// and stayed on CPU `cpu`. Context as for [`GraphHook::ret`].
+    fn fast_ret_profile(&self, _cpu: usize, _func: usize, _total_ns: u64) {}
 
     /// Handles a fast-path return that must be written, with its entry unless that is `written`.
-    /// The entries of its callers are written. Context as for [`GraphHook::returned`].
-    fn ended(&self, _ret: &Return<'_>, _total_ns: u64, _written: bool) {}
+    /// The entries of its callers are written. Context as for [`GraphHook::ret`].
+    fn fast_ret(&self, _ret: &Return<'_>, _total_ns: u64, _written: bool) {}
 
     /// Handles a fast-path return whose entry is not written, and for whose callers that is not
-    /// known. The call took at least [`Usual::least_ns`], if there is a limit. Context as for
-    /// [`GraphHook::returned`].
-    fn late(&self, _ret: &Return<'_>, _total_ns: u64) {}
+    /// known. The call took at least [`FastPathConfig::least_ns`], if there is a limit. Context as for
+    /// [`GraphHook::ret`].
+    fn fast_ret_late(&self, _ret: &Return<'_>, _total_ns: u64) {}
 
     /// Handles a fast-path call that found the shadow stack full. Context as for
-    /// [`GraphHook::called`].
-    fn stack_full(&self) {}
+    /// [`GraphHook::entry`].
+    fn overrun(&self) {}
 
     /// Handles the switch of the current task, before it loses its CPU. With interrupts off.
-    fn leaves(&self, task: &Open<'_>);
+    fn sched_out(&self, task: &Open<'_>);
 
     /// Handles a record that is not an event, before it is written in the current task in that
-    /// context ([`crate::ktrace::hook::markers`]). Context as for [`GraphHook::called`].
+    /// context ([`crate::ktrace::hook::markers`]). Context as for [`GraphHook::entry`].
     fn interposed(&self, task: &Open<'_>, context: Context);
 
     /// Handles the end of the current task, which will not return from its open calls. With
     /// preemption off.
-    fn ends(&self, task: &Open<'_>);
+    fn task_exit(&self, task: &Open<'_>);
 }

@@ -45,7 +45,7 @@ use crate::ktrace::{
     record::context::Context,
     sync::{
         atomic::AtomicPtr,
-        read_once::Once, //
+        read_once::ReadOnce, //
     },
     task::{
         trace_mask,
@@ -174,7 +174,7 @@ impl<G: Bound> Hook<G> {
         let tag = next_tag();
         // `usual()` refers to parts of `state`, which lives as long as `inner`.
         let shared = Shared::new(
-            state.usual(tag),
+            state.fast_path(tag),
             slot,
             tag << FLAG_BITS,
             TIMER.counter_mult(),
@@ -216,7 +216,7 @@ impl<G: Bound> Hook<G> {
 
     /// Applies `set_graph_function` and `set_graph_notrace`, as last copied by
     /// [`super::copy_graph_functions`].
-    pub fn see_graph_functions(&self) {
+    pub fn sync_graph_functions(&self) {
         // SAFETY: `inner` is alive, by the type invariant. Single words are written, which
         // callbacks may read concurrently.
         unsafe {
@@ -328,7 +328,7 @@ pub fn current_ends<G: Bound>() {
     // SAFETY: Enabled again below.
     unsafe { ktrace_preempt_disable() };
     // SAFETY: Preemption was just disabled.
-    unsafe { for_each_open::<G>(|hook, open| hook.ends(open)) };
+    unsafe { for_each_open::<G>(|hook, open| hook.task_exit(open)) };
     // SAFETY: Disabled above.
     unsafe { ktrace_preempt_enable() };
 }
@@ -344,8 +344,8 @@ pub fn current_leaves<G: Bound>(for_good: bool) {
     // SAFETY: The scheduler has disabled interrupts, so preemption is off.
     unsafe {
         for_each_open::<G>(|hook, open| match for_good {
-            true => open.disown(),
-            false => hook.leaves(open),
+            true => open.invalidate(),
+            false => hook.sched_out(open),
         })
     };
 }
@@ -377,7 +377,7 @@ unsafe fn free<G: Bound>(inner: *mut Inner<G>) {
     // since it may hold what others need.
     unsafe {
         *addr_of_mut!((*inner).shared.ops.ops.flags) &= !(abi::FTRACE_OPS_FL_PID as c_ulong);
-        TraceArray::from_raw((*inner).tr).keep_for_good();
+        TraceArray::from_raw((*inner).tr).leak();
         drop_in_place(addr_of_mut!((*inner).state));
     }
 }

@@ -24,7 +24,7 @@
 //!
 //! The start time of a call in its frame is a value of the CPU's counter, which is valid as long as
 //! the call stays on the CPU, and much cheaper to read than the clock. Before its task loses the
-//! CPU, the hook is called ([`GraphHook::leaves`]) and may note in the frames of all open calls
+//! CPU, the hook is called ([`GraphHook::sched_out`]) and may note in the frames of all open calls
 //! what it needs later; from then on these calls are timed by the clock ([`FrameRef::note`]). Most
 //! calls return before that.
 //!
@@ -69,17 +69,17 @@ pub use active_calls::{
 pub use bind::{
     bind_graph_hook,
     dispatch_add,
-    dispatch_began,
     dispatch_call,
-    dispatch_full,
+    dispatch_fast_entry,
+    dispatch_overrun,
     dispatch_return, //
 };
 pub use clock::{
-    Both,
-    Moment, //
+    ClockPair,
+    CounterTime, //
 };
 pub use fast_path::{
-    Usual,
+    FastPathConfig,
     When, //
 };
 pub use frame::FrameRef;

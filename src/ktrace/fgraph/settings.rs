@@ -25,7 +25,7 @@ use crate::ktrace::{
     sync::{
         atomic::AtomicPtr,
         quiesce,
-        read_once::Once, //
+        read_once::ReadOnce, //
     },
 };
 

@@ -45,7 +45,7 @@ static noinline __cold notrace void ktrace_pack_unsure(unsigned long ip, unsigne
 						       struct ktrace_pack *pack)
 {
 	ktrace_pack_catch_up(pack);
-	ktrace_pack_doubted(pack, ip, parent_ip);
+	ktrace_pack_rewrite(pack, ip, parent_ip);
 	barrier();
 	pack->busy = 0;
 	preempt_enable_notrace();
@@ -118,13 +118,13 @@ static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long 
 		barrier();
 		pack->busy = 0;
 		break;
-	case KTRACE_PACK_WRITTEN_BUT:
+	case KTRACE_PACK_WRITTEN_COMMIT_PENDING:
 		return ktrace_pack_written(pack);
-	case KTRACE_PACK_DOUBTED:
+	case KTRACE_PACK_MAYBE_MISSED:
 		return ktrace_pack_unsure(ip, parent_ip, pack);
-	case KTRACE_PACK_CLOSED:
+	case KTRACE_PACK_FALLBACK_COMMIT_PENDING:
 		return ktrace_pack_closed(ip, parent_ip, pack, fregs, slot);
-	case KTRACE_PACK_OTHER:
+	case KTRACE_PACK_FALLBACK:
 		return ktrace_pack_left(ip, parent_ip, pack, fregs, slot);
 	}
 	/* All calls above are tail calls, so this function needs no stack frame. */

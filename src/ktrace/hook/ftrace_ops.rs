@@ -43,7 +43,7 @@ use crate::ktrace::{
     sync::{
         atomic::AtomicPtr,
         quiesce,
-        read_once::Once, //
+        read_once::ReadOnce, //
     },
     task::trace_mask, //
 };
@@ -73,10 +73,10 @@ pub trait FunctionHook: Send + Sync + Sized + 'static {
     /// Handles the call of a function by a task that the trace mask selects. Any context, NMI
     /// included; must not sleep, allocate, print or take a lock. Not re-entered in the same
     /// context.
-    fn called(&self, call: &Call<'_>);
+    fn entry(&self, call: &Call<'_>);
 
     /// Counts a call that is not reported, because it was made while another call was handled. Any
-    /// context, as for [`called`](Self::called).
+    /// context, as for [`called`](Self::entry).
     fn recursed(&self);
 }
 
@@ -106,7 +106,7 @@ impl<'a> Call<'a> {
     /// Returns a copy for the slow path, which takes a reference: with a reference to `self`, the
     /// fast path would have to keep `self` in memory.
     #[inline]
-    pub fn again(&self) -> Self {
+    pub fn reborrow(&self) -> Self {
         // INVARIANT: All values are those of `self`, for which the invariants hold.
         Self {
             ip: self.ip,
@@ -304,7 +304,7 @@ impl<F: Bound> Hook<F> {
             entry.hook.store(core::ptr::null_mut(), Release);
             // SAFETY: The trace array is alive as long as the hook exists. Hooks are created and
             // dropped with `trace_types_lock` held.
-            unsafe { TraceArray::from_raw(entry.tr.load(Acquire)).keep_for_good() };
+            unsafe { TraceArray::from_raw(entry.tr.load(Acquire)).leak() };
         }
         let ops = core::mem::replace(&mut self.ops, Ops::OfInstance(core::ptr::null_mut(), None));
         core::mem::forget(ops);
@@ -384,7 +384,7 @@ pub unsafe fn dispatch<F: Bound>(
     if let Some((hook, tr)) = unsafe { hook_of::<F>(slot) } {
         // INVARIANT: The caller guarantees that `fregs` is that of the callback and that the
         // recursion guard is held.
-        hook.called(&Call {
+        hook.entry(&Call {
             ip,
             parent_ip,
             fregs,

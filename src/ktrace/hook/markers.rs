@@ -2,7 +2,7 @@
 
 //! Notification before records are written that are not events: user markers and `trace_printk()`.
 //!
-//! The kernel gives no notice before it writes such a record, so [`Watch`] sets kprobes on the
+//! The kernel gives no notice before it writes such a record, so [`MarkerWatch`] sets kprobes on the
 //! functions that write them. The probes cost nothing while none of these functions is called.
 //!
 //! C headers: `include/linux/kprobes.h`, `kernel/trace/trace_printk.c`.
@@ -24,9 +24,9 @@ extern "C" {
 /// # Invariants
 ///
 /// The probes are registered until drop.
-pub struct Watch(());
+pub struct MarkerWatch(());
 
-impl Watch {
+impl MarkerWatch {
     /// Registers the probes. May sleep. From then on, before such a record is written, the current
     /// task's open calls are passed to [`crate::ktrace::fgraph::GraphHook::interposed`].
     ///
@@ -42,7 +42,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for MarkerWatch {
     fn drop(&mut self) {
         // SAFETY: By the type invariant, the probes are registered. When this returns, no handler
         // runs.

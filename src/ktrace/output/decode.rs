@@ -23,9 +23,9 @@ use kernel::{
 use crate::ktrace::compact::{
     encoding::{
         Call,
+        DecodedItem,
         Item,
         Reader,
-        Said,
         Words,
         MAX_WORDS, //
     },
@@ -149,15 +149,15 @@ impl FirstReturn {
 
 /// The item that follows the one being printed, in the same pack.
 #[derive(Clone, Copy)]
-pub struct Ahead {
+pub struct NextItem {
     /// The return of the call, if the item being printed is its entry.
     pub ret: Option<GraphReturn>,
     /// Whether that return is printed with it.
     pub taken: bool,
 }
 
-impl Ahead {
-    fn new(said: &Said, next: &Said) -> Self {
+impl NextItem {
+    fn new(said: &DecodedItem, next: &DecodedItem) -> Self {
         let ret = match next.item {
             Item::Return(call) if said.item.is_ended_by(&next.item) => Some(return_of(next, &call)),
             _ => None,
@@ -177,7 +177,7 @@ impl Ahead {
 /// The state of a reader.
 pub struct Shared {
     /// Set while an item is printed that is not the last of its pack.
-    pub ahead: Option<Ahead>,
+    pub ahead: Option<NextItem>,
     /// Whether the line being printed was selected by this module.
     pub(in crate::ktrace) is_chosen: bool,
     /// Whether the last line was not that of the current record: [`Printed::Earlier`].
@@ -255,7 +255,7 @@ impl Shared {
 pub(in crate::ktrace) struct Cursor {
     pub(in crate::ktrace) pid: c_int,
     reader: Reader,
-    pub(in crate::ktrace) next: Option<Said>,
+    pub(in crate::ktrace) next: Option<DecodedItem>,
     /// Number of records of this CPU that were lost before the pack and are not reported yet.
     pub(in crate::ktrace) lost: c_ulong,
 }
@@ -286,16 +286,16 @@ impl Cursor {
     }
 
     /// Returns the item after the next one.
-    pub(in crate::ktrace) fn ahead(&self, words: &(impl Words + ?Sized)) -> Option<Ahead> {
+    pub(in crate::ktrace) fn ahead(&self, words: &(impl Words + ?Sized)) -> Option<NextItem> {
         let mut reader = self.reader;
         let next = reader.next(words)?;
-        Some(Ahead::new(&self.next?, &next))
+        Some(NextItem::new(&self.next?, &next))
     }
 }
 
 /// A record that was made from an item.
 #[repr(C, align(8))]
-pub(in crate::ktrace) struct Made([u8; 128]);
+pub(in crate::ktrace) struct SyntheticRecord([u8; 128]);
 
 /// The header of a pack, and the location of its words.
 pub(in crate::ktrace) struct Pack {
@@ -406,7 +406,7 @@ fn entry_of(call: &Call) -> GraphEntry {
     }
 }
 
-fn return_of(said: &Said, call: &Call) -> GraphReturn {
+fn return_of(said: &DecodedItem, call: &Call) -> GraphReturn {
     GraphReturn {
         call: entry_of(call),
         overrun: 0,
@@ -417,14 +417,14 @@ fn return_of(said: &Said, call: &Call) -> GraphReturn {
     }
 }
 
-impl Made {
+impl SyntheticRecord {
     /// Returns a pointer to the record.
     pub(in crate::ktrace) fn as_mut_ptr(&mut self) -> *mut abi::trace_entry {
         self.0.as_mut_ptr().cast()
     }
 
     /// Makes the record of an item. Returns it with its length in bytes.
-    pub(in crate::ktrace) fn new(pid: c_int, said: &Said) -> (Self, usize) {
+    pub(in crate::ktrace) fn new(pid: c_int, said: &DecodedItem) -> (Self, usize) {
         let mut made = Self([0; 128]);
         let place = made.0.as_mut_ptr();
         let header: *mut abi::trace_entry = place.cast();
@@ -510,7 +510,7 @@ pub(in crate::ktrace) unsafe fn take_last_line_back(iter: *mut abi::trace_iterat
 
 /// The current record of an iterator.
 #[derive(Clone, Copy)]
-pub(in crate::ktrace) struct At {
+pub(in crate::ktrace) struct IterPos {
     pub(in crate::ktrace) entry: *mut abi::trace_entry,
     pub(in crate::ktrace) size: c_int,
     pub(in crate::ktrace) ts: u64,
@@ -518,7 +518,7 @@ pub(in crate::ktrace) struct At {
     pub(in crate::ktrace) cpu: c_int,
 }
 
-impl At {
+impl IterPos {
     /// Reads the current record of an iterator.
     ///
     /// # Safety
@@ -597,7 +597,7 @@ impl At {
 /// reference to it.
 pub(in crate::ktrace) unsafe fn print_record(
     iter: *mut abi::trace_iterator,
-    at: &At,
+    at: &IterPos,
     shared: *mut Shared,
 ) -> Option<Printed> {
     // SAFETY: `iter`, `at` and `shared` are valid, as the caller guarantees. `*shared` is only
@@ -636,16 +636,16 @@ pub(in crate::ktrace) unsafe fn print_record(
 pub(in crate::ktrace) unsafe fn print_item(
     iter: *mut abi::trace_iterator,
     (pid, cpu, lost): (c_int, c_int, c_ulong),
-    said: &Said,
-    ahead: Option<Ahead>,
+    said: &DecodedItem,
+    ahead: Option<NextItem>,
     shared: *mut Shared,
 ) -> Option<(Printed, bool)> {
-    let (mut made, len) = Made::new(pid, said);
+    let (mut made, len) = SyntheticRecord::new(pid, said);
     let (ahead, is_leaf) = match &said.item {
-        Item::Leaf(call) => (Some(Ahead::of(return_of(said, call))), true),
+        Item::Leaf(call) => (Some(NextItem::of(return_of(said, call))), true),
         _ => (ahead, false),
     };
-    let at = At {
+    let at = IterPos {
         entry: made.as_mut_ptr(),
         size: len as c_int,
         ts: said.time,

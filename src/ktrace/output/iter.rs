@@ -13,8 +13,8 @@ use kernel::prelude::*;
 
 use super::{
     decode::{
-        Ahead,
         FirstReturn,
+        NextItem,
         Place, //
     },
     printed::Printed,
@@ -145,7 +145,7 @@ impl Record<'_> {
 pub struct Line<'a> {
     iter: *mut abi::trace_iterator,
     /// The next item of the pack from which the record was made; `None` if there is none.
-    ahead: Option<&'a mut Ahead>,
+    ahead: Option<&'a mut NextItem>,
     /// The type number of packs, and the state of the packs of this CPU.
     pack_kind: u32,
     place: Option<&'a mut Place>,
@@ -163,7 +163,7 @@ impl<'a> Line<'a> {
     /// callback must not return before the result is dropped.
     pub(in crate::ktrace) unsafe fn new(
         iter: *mut abi::trace_iterator,
-        ahead: Option<&'a mut Ahead>,
+        ahead: Option<&'a mut NextItem>,
         pack_kind: u32,
         place: Option<&'a mut Place>,
     ) -> Self {

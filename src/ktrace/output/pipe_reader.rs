@@ -19,9 +19,9 @@ use super::decode::{
     print_record,
     take_last_line_back,
     text_of,
-    At,
     Cursor,
     InPlace,
+    IterPos,
     Place,
     Shared, //
 };
@@ -56,7 +56,7 @@ pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u
     // SAFETY: `iter` and `shared` are valid, as the caller guarantees. No reference to `*shared`
     // exists while a line is printed.
     unsafe {
-        let at = At::new(iter);
+        let at = IterPos::new(iter);
         // Readers that consume records do not use `pos`, and each `read()` sets it again. Here it
         // marks the record that was shown last. If the same record is printed again, its text was
         // discarded (`tracing_fill_pipe_page()`): otherwise, the kernel would have advanced `idx`.
@@ -121,7 +121,7 @@ unsafe fn print_next(
     iter: *mut abi::trace_iterator,
     shared: *mut Shared,
     (mut pack, words): (Cursor, InPlace),
-    at: &At,
+    at: &IterPos,
     place: &mut Place,
 ) -> Printed {
     // SAFETY: The caller guarantees what [`print`] requires. No reference to `*shared` exists while
@@ -178,7 +178,7 @@ unsafe fn earliest_elsewhere(
     shared: &Shared,
     kind: u32,
     mut time: u64,
-) -> Option<At> {
+) -> Option<IterPos> {
     // SAFETY: `iter` is valid, as the caller guarantees. A reader of all CPUs has excluded all
     // other readers, as the kernel requires for its own look at each CPU.
     unsafe {
@@ -196,7 +196,7 @@ unsafe fn earliest_elsewhere(
             if event.is_null() || ts >= time {
                 continue;
             }
-            let at = At {
+            let at = IterPos {
                 entry: ring_buffer_event_data(event).cast(),
                 size: ring_buffer_event_length(event) as c_int,
                 ts,
@@ -223,7 +223,7 @@ unsafe fn earliest_elsewhere(
 /// # Safety
 ///
 /// `at` must be the record of a pack, and exist.
-unsafe fn next_of_pack(shared: &Shared, at: &At) -> Option<u64> {
+unsafe fn next_of_pack(shared: &Shared, at: &IterPos) -> Option<u64> {
     // SAFETY: The record exists and is a pack, as the caller guarantees.
     let pack = unsafe { at.pack() }?;
     let first = shared.place(at.cpu.max(0) as usize).begin(&pack, false);
@@ -242,7 +242,7 @@ unsafe fn print_other(
     iter: *mut abi::trace_iterator,
     shared: *mut Shared,
     kind: u32,
-    at: &At,
+    at: &IterPos,
 ) -> Printed {
     // SAFETY: The caller guarantees what [`print`] requires, and that `at` exists. No reference to
     // `*shared` exists while a line is printed.

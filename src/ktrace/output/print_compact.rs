@@ -40,16 +40,16 @@ use kernel::{
 use super::decode::{
     take_back,
     text_of,
-    At,
     Cursor,
-    Made,
+    IterPos,
     Pack, //
+    SyntheticRecord,
 };
 use crate::ktrace::compact::{
     encoding::{
         Call,
+        DecodedItem, //
         Item,
-        Said, //
     },
     percpu_pack::Head, //
 };
@@ -124,7 +124,7 @@ struct Shown {
 
 impl Shown {
     /// Creates the line of an item, and of the next one if the two are a call without callees.
-    fn new(said: &Said, next: Option<&Said>) -> Self {
+    fn new(said: &DecodedItem, next: Option<&DecodedItem>) -> Self {
         let of_call = |what, call: &Call, time: u64| Self {
             what,
             func: call.func,
@@ -159,7 +159,7 @@ impl Shown {
 }
 
 impl Single {
-    fn new(kind: u16, pid: c_int, said: &Said, shown: &Shown) -> Self {
+    fn new(kind: u16, pid: c_int, said: &DecodedItem, shown: &Shown) -> Self {
         let mut this: Self = pin_init::zeroed();
         this.header.type_ = kind;
         this.header.flags = said.flags;
@@ -185,7 +185,7 @@ unsafe impl pin_init::Zeroable for Single {}
 unsafe fn print_single(
     iter: *mut abi::trace_iterator,
     single: &mut Single,
-    at: At,
+    at: IterPos,
 ) -> (c_uint, usize) {
     // The kernel looks at the next record, and first copies this one to `iter.temp`, where the pack
     // may be. So it gets another place for the copy.
@@ -197,7 +197,7 @@ unsafe fn print_single(
         let (temp, temp_size) = ((*iter).temp, (*iter).temp_size);
         (*iter).temp = (&raw mut copy).cast();
         (*iter).temp_size = size_of::<Single>() as c_uint;
-        At {
+        IterPos {
             entry: core::ptr::from_mut(single).cast(),
             size: size_of::<Single>() as c_int,
             ..at
@@ -218,7 +218,7 @@ enum Reader {
     /// A file, at a copy of the record.
     File,
     /// A file that cannot return to the record: that of kdb, or one for which memory was short.
-    Once,
+    ReadOnce,
     /// A reader that consumes records.
     Pipe,
 }
@@ -234,7 +234,9 @@ impl Reader {
         unsafe {
             match (*iter).buffer_iter.is_null() {
                 true => Self::Pipe,
-                false if ktrace_buffer_iter(iter).is_null() || ktrace_irqs_disabled() => Self::Once,
+                false if ktrace_buffer_iter(iter).is_null() || ktrace_irqs_disabled() => {
+                    Self::ReadOnce
+                }
                 false => Self::File,
             }
         }
@@ -265,7 +267,7 @@ impl Reader {
     unsafe fn showed(
         self,
         iter: *mut abi::trace_iterator,
-        at: &At,
+        at: &IterPos,
         (first, done): (usize, usize),
         more: bool,
     ) -> Printed {
@@ -278,7 +280,7 @@ impl Reader {
                     (*iter).idx = (*iter).idx.wrapping_add(c_long::from(more));
                     Printed::Done
                 }
-                Self::Once => {
+                Self::ReadOnce => {
                     if more {
                         let mut seq = Seq::from_raw(addr_of_mut!((*iter).seq));
                         seq.text("# this record has more calls, which are not shown here\n");
@@ -303,7 +305,7 @@ impl Reader {
 /// # Safety
 ///
 /// `iter` must belong to a reader that consumes records, and `at` must be its current record.
-unsafe fn note_in_buffer(iter: *mut abi::trace_iterator, at: &At, done: usize) -> bool {
+unsafe fn note_in_buffer(iter: *mut abi::trace_iterator, at: &IterPos, done: usize) -> bool {
     let (mut ts, mut lost) = (0, 0);
     // SAFETY: `buffer` is the buffer that is read. Its next record exists as long as this reader
     // excludes other readers and does not consume it.
@@ -313,7 +315,7 @@ unsafe fn note_in_buffer(iter: *mut abi::trace_iterator, at: &At, done: usize) -
         if event.is_null() {
             return false;
         }
-        let there = At {
+        let there = IterPos {
             entry: ring_buffer_event_data(event).cast(),
             size: ring_buffer_event_length(event) as c_int,
             ts,
@@ -344,7 +346,7 @@ unsafe extern "C" fn ktrace_pack_print(iter: *mut abi::trace_iterator) -> c_uint
     // SAFETY: `iter` is valid and at a record of that type, as the caller guarantees. The length of
     // the record is checked before it is read.
     unsafe {
-        let at = At::new(iter);
+        let at = IterPos::new(iter);
         if at.is_long(size_of::<Single>()) && (*at.head()).start == 0 {
             return print_text(iter, &at);
         }
@@ -372,7 +374,7 @@ unsafe fn print_nothing(iter: *mut abi::trace_iterator) -> c_uint {
 /// # Safety
 ///
 /// `iter` must be valid and at the record `at`, which is `pack`.
-unsafe fn print_next(iter: *mut abi::trace_iterator, at: At, pack: &Pack) -> c_uint {
+unsafe fn print_next(iter: *mut abi::trace_iterator, at: IterPos, pack: &Pack) -> c_uint {
     // SAFETY: `iter` is valid and at that record, as the caller guarantees. The words are read
     // before the kernel looks for the next record.
     unsafe {
@@ -397,7 +399,7 @@ unsafe fn print_next(iter: *mut abi::trace_iterator, at: At, pack: &Pack) -> c_u
         let kind = (*at.entry).type_;
         let mut single = Single::new(kind, own.pid, &said, &shown);
         single.what = NOTHING;
-        let here = At { lost: 0, ..at };
+        let here = IterPos { lost: 0, ..at };
         let (printed, before) = print_single(iter, &mut single, here);
         if printed != Printed::Done as c_uint {
             here.put(iter);
@@ -407,7 +409,7 @@ unsafe fn print_next(iter: *mut abi::trace_iterator, at: At, pack: &Pack) -> c_u
         take_back(iter, len.saturating_sub(columns));
 
         single.what = shown.what;
-        let then = At {
+        let then = IterPos {
             ts: shown.time,
             ..here
         };
@@ -438,7 +440,7 @@ unsafe fn print_next(iter: *mut abi::trace_iterator, at: At, pack: &Pack) -> c_u
 /// # Safety
 ///
 /// `iter` must be valid and at a [`Single`].
-unsafe fn print_text(iter: *mut abi::trace_iterator, at: &At) -> c_uint {
+unsafe fn print_text(iter: *mut abi::trace_iterator, at: &IterPos) -> c_uint {
     let single: *mut Single = at.entry.cast();
     // SAFETY: `iter` is at a `Single`, as the caller guarantees, so the record is that long. All
     // its members are integers.
@@ -450,7 +452,7 @@ unsafe fn print_text(iter: *mut abi::trace_iterator, at: &At) -> c_uint {
         let ns = addr_of!((*single).ns).read_unaligned();
         if what == FUNCTION {
             let header = at.entry.read_unaligned();
-            let said = Said {
+            let said = DecodedItem {
                 item: Item::Function {
                     ip: func,
                     parent_ip: place as usize,
@@ -459,8 +461,8 @@ unsafe fn print_text(iter: *mut abi::trace_iterator, at: &At) -> c_uint {
                 flags: header.flags,
                 preempt_count: header.preempt_count,
             };
-            let (mut made, len) = Made::new(header.pid, &said);
-            At {
+            let (mut made, len) = SyntheticRecord::new(header.pid, &said);
+            IterPos {
                 entry: made.as_mut_ptr(),
                 size: len as c_int,
                 ..*at

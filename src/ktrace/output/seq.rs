@@ -14,7 +14,7 @@ use kernel::prelude::*;
 use crate::ktrace::{
     private::{
         abi,
-        cstr_ext::Chars, //
+        cstr_ext::CStrExt, //
     },
     record::context::MAX_ARGS,
     task::{

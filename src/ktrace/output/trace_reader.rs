@@ -16,8 +16,8 @@ use super::decode::{
     print_item,
     print_record,
     text_of,
-    At,
     Cursor,
+    IterPos,
     Pack,
     Shared,
     Source, //
@@ -167,7 +167,7 @@ unsafe fn earliest_record(
 /// # Safety
 ///
 /// `iter` must be valid and belong to a `trace` file, and `cpu` must be a possible CPU.
-unsafe fn next_record(iter: *mut abi::trace_iterator, cpu: usize) -> Option<At> {
+unsafe fn next_record(iter: *mut abi::trace_iterator, cpu: usize) -> Option<IterPos> {
     let mut ts = 0;
     // SAFETY: `iter` and `cpu` are as `walk_of()` requires, as the caller guarantees. The file owns
     // its buffer iterators.
@@ -182,7 +182,7 @@ unsafe fn next_record(iter: *mut abi::trace_iterator, cpu: usize) -> Option<At> 
             true => c_ulong::MAX,
             false => 0,
         };
-        let at = At {
+        let at = IterPos {
             entry: ring_buffer_event_data(event).cast(),
             size: ring_buffer_event_length(event) as c_int,
             ts,
@@ -205,7 +205,7 @@ pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u
     // SAFETY: `iter` and `shared` are valid, as the caller guarantees. No reference to `*shared`
     // exists while a line is printed.
     unsafe {
-        let begin = At::new(iter);
+        let begin = IterPos::new(iter);
         let idx = (*iter).idx;
         if (*shared).nr_open == 0 {
             let Some(pack) = begin.pack() else {
@@ -216,7 +216,7 @@ pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u
         }
         let printed = print_lines(iter, shared, kind);
         // The current record exists as long as the file, and is not accessed again.
-        At { lost: 0, ..begin }.put(iter);
+        IterPos { lost: 0, ..begin }.put(iter);
         let is_open = (*shared).nr_open != 0;
         (*iter).idx = idx.wrapping_add(c_long::from(is_open));
         (*shared).resume = (*iter).idx;
@@ -301,7 +301,12 @@ unsafe fn print_open(
 /// # Safety
 ///
 /// Those of [`print`]; the record `at` must exist.
-unsafe fn print_other(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u32, at: &At) {
+unsafe fn print_other(
+    iter: *mut abi::trace_iterator,
+    shared: *mut Shared,
+    kind: u32,
+    at: &IterPos,
+) {
     // SAFETY: The caller guarantees what [`print`] requires, and that the record exists. No
     // reference to `*shared` exists while a line is printed.
     unsafe {

@@ -33,7 +33,7 @@ use kernel::{
 
 use super::{
     decode::{
-        At,
+        IterPos,
         Shared, //
     },
     iter::Line,
@@ -56,7 +56,7 @@ use crate::ktrace::{
     },
     private::{
         abi,
-        cstr_ext::Chars,
+        cstr_ext::CStrExt,
         symbols::{
             this_module,
             Data,
@@ -190,7 +190,7 @@ pub struct Registration<T: Tracer> {
     _no_options: KBox<abi::tracer_opt>,
     option_fops: KBox<bindings::file_operations>,
     /// The option files, including those of instances that were removed after the last
-    /// [`Registration::forget_gone`].
+    /// [`Registration::remove_gone`].
     files: KVVec<Dentry>,
     _type: PhantomData<T>,
 }
@@ -294,7 +294,7 @@ impl<T: Tracer> Registration<T> {
     ///
     /// `ENOMEM` if memory is short: then the tracer is not available there (`current_tracer`
     /// returns `EAGAIN`), or lacks option files there. The next call makes up for it.
-    pub fn adopt(&mut self, tr: &TraceArray, lock: &TypesLock) -> Result {
+    pub fn attach_instance(&mut self, tr: &TraceArray, lock: &TypesLock) -> Result {
         if options::find(tr, self.tracer_ptr(), lock).is_none() {
             self.add_options(tr, lock)?;
         }
@@ -304,7 +304,7 @@ impl<T: Tracer> Registration<T> {
     /// Drops the option files of instances that were removed, and disarms their inodes: another
     /// task may have found such a file and not opened it yet. Must be called after an instance was
     /// removed. May sleep.
-    pub fn forget_gone(&mut self, _: &TypesLock) {
+    pub fn remove_gone(&mut self, _: &TypesLock) {
         self.files.retain(|file| {
             let gone = file.is_gone();
             if gone {
@@ -827,7 +827,7 @@ unsafe fn print_packs<T: Tracer>(
 ) -> Option<Printed> {
     let kind = T::pack_kind();
     // SAFETY: `iter` is valid and at a record, as the caller guarantees.
-    let (is_pack, is_file) = unsafe { (At::new(iter).is_pack(kind), is_file(iter)) };
+    let (is_pack, is_file) = unsafe { (IterPos::new(iter).is_pack(kind), is_file(iter)) };
     if readings.is_null() {
         if !is_pack {
             return None;

@@ -9,7 +9,7 @@ use kernel::ffi::c_char;
 /// Conversions between [`CStr`] and the kernel's `char *`.
 ///
 /// LTS kernels lack the kernel's own trait for this, and their `CStr` is another type.
-pub(in crate::ktrace) trait Chars {
+pub(in crate::ktrace) trait CStrExt {
     /// Returns a pointer to the first character.
     fn as_chars(&self) -> *const c_char;
 
@@ -22,7 +22,7 @@ pub(in crate::ktrace) trait Chars {
 }
 
 #[allow(clippy::disallowed_methods)]
-impl Chars for CStr {
+impl CStrExt for CStr {
     #[inline(always)]
     fn as_chars(&self) -> *const c_char {
         self.as_ptr().cast()

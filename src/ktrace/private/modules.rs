@@ -84,9 +84,9 @@ pub trait TextLeaves {
 /// # Invariants
 ///
 /// The notifier is registered until drop.
-pub struct Watch(());
+pub struct ModuleWatch(());
 
-impl Watch {
+impl ModuleWatch {
     /// Registers the notifier. May sleep.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for ModuleWatch {
     fn drop(&mut self) {
         // SAFETY: By the type invariant, the notifier is registered. This waits for running calls.
         unsafe { ktrace_unwatch_modules() }

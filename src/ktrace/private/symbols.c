@@ -44,13 +44,13 @@ typedef void (ktrace_any_fn)(void);
 #define KTRACE_ALIGN ".balign 16\n\t"
 #endif
 
-#define KTRACE_PLACE(name) \
+#define KTRACE_DEFINE_CALL(name) \
 	DEFINE_STATIC_CALL_RET0(ktrace_##name, ktrace_any_fn)
 
-#define KTRACE_BRANCH(name) \
+#define KTRACE_DEFINE_TRAMP(name) \
 	KTRACE_THUNK(name, "jmp " STATIC_CALL_TRAMP_STR(ktrace_##name) "\n\t")
 
-#define KTRACE_LEAD(name, addr) \
+#define KTRACE_SET_TARGET(name, addr) \
 	__static_call_update(&STATIC_CALL_KEY(ktrace_##name), \
 			     STATIC_CALL_TRAMP_ADDR(ktrace_##name), (void *)(addr))
 
@@ -58,25 +58,25 @@ typedef void (ktrace_any_fn)(void);
 
 #define KTRACE_ALIGN ".balign 4\n\t"
 
-#define KTRACE_PLACE(name) \
+#define KTRACE_DEFINE_CALL(name) \
 	unsigned long ktrace_addr_##name
 
-#define KTRACE_BRANCH(name) \
+#define KTRACE_DEFINE_TRAMP(name) \
 	KTRACE_THUNK(name, \
 		     "hint #34\n\t" /* bti c */ \
 		     "adrp x16, ktrace_addr_" #name "\n\t" \
 		     "ldr x16, [x16, :lo12:ktrace_addr_" #name "]\n\t" \
 		     "ret x16\n\t")
 
-#define KTRACE_LEAD(name, addr) WRITE_ONCE(ktrace_addr_##name, addr)
+#define KTRACE_SET_TARGET(name, addr) WRITE_ONCE(ktrace_addr_##name, addr)
 
 #endif
 
-#define KTRACE_FUNCTION(name) KTRACE_PLACE(name)
+#define KTRACE_FUNCTION(name) KTRACE_DEFINE_CALL(name)
 #include "unexported.h"
 #undef KTRACE_FUNCTION
 
-#define KTRACE_FUNCTION(name) KTRACE_BRANCH(name)
+#define KTRACE_FUNCTION(name) KTRACE_DEFINE_TRAMP(name)
 #include "unexported.h"
 #undef KTRACE_FUNCTION
 
@@ -87,7 +87,7 @@ bool ktrace_bind(unsigned int index, unsigned long addr)
 #define KTRACE_FUNCTION(name) \
 	do { \
 		if (index == n++) \
-			KTRACE_LEAD(name, addr); \
+			KTRACE_SET_TARGET(name, addr); \
 	} while (0)
 #include "unexported.h"
 #undef KTRACE_FUNCTION

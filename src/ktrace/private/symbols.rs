@@ -28,11 +28,11 @@ use kernel::{
 use super::{
     abi,
     btf::Btf,
-    cstr_ext::Chars, //
+    cstr_ext::CStrExt, //
 };
 use crate::ktrace::sync::{
     atomic::AtomicPtr,
-    read_once::Once, //
+    read_once::ReadOnce, //
 };
 
 /// A symbol that the kernel does not export.
@@ -148,7 +148,7 @@ impl Data {
     /// Returns the address that `find()` found for this symbol; never 0 once it has succeeded.
     #[inline]
     pub(in crate::ktrace) fn address(self) -> usize {
-        ADDRESSES.get(self as usize).map_or(0, Once::read_once)
+        ADDRESSES.get(self as usize).map_or(0, ReadOnce::read_once)
     }
 
     /// Returns the address that `find()` found for this symbol, as a pointer.

@@ -15,7 +15,7 @@ use kernel::sync::atomic::{
     Atomic, //
 };
 
-use super::read_once::Once;
+use super::read_once::ReadOnce;
 
 /// A pointer that is read and written as a whole. It has the layout of a C pointer.
 #[repr(transparent)]
@@ -65,7 +65,7 @@ impl<T> AtomicPtr<T> {
     }
 }
 
-impl<T> Once for AtomicPtr<T> {
+impl<T> ReadOnce for AtomicPtr<T> {
     type Value = *mut T;
 
     #[inline(always)]
@@ -102,7 +102,7 @@ impl AtomicBool {
     }
 }
 
-impl Once for AtomicBool {
+impl ReadOnce for AtomicBool {
     type Value = bool;
 
     #[inline(always)]

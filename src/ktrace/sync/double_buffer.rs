@@ -23,7 +23,7 @@ use kernel::{
 use super::{
     atomic::AtomicPtr,
     quiesce,
-    read_once::Once, //
+    read_once::ReadOnce, //
 };
 
 /// A double buffer of values; see the module documentation.
@@ -32,18 +32,18 @@ use super::{
 ///
 /// `now` and `other` each hold a different pointer from [`KBox::into_raw`], which stays valid until
 /// drop; `other` may be null. Only the task that has set `busy` writes them.
-pub struct Alternate<T> {
+pub struct DoubleBuffer<T> {
     now: AtomicPtr<T>,
     other: AtomicPtr<T>,
     busy: Atomic<u32>,
 }
 
 // SAFETY: The only data that moves with it are values of `T`, which is `Send`.
-unsafe impl<T: Send> Send for Alternate<T> {}
+unsafe impl<T: Send> Send for DoubleBuffer<T> {}
 // SAFETY: Shared access gives out only `&T`, and `T` is `Sync`; changes are serialized by `busy`.
-unsafe impl<T: Send + Sync> Sync for Alternate<T> {}
+unsafe impl<T: Send + Sync> Sync for DoubleBuffer<T> {}
 
-impl<T> Alternate<T> {
+impl<T> DoubleBuffer<T> {
     /// Creates a double buffer whose active value is `value`. May sleep.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl<T> Alternate<T> {
     ///
     /// `EBUSY` while another task does the same; `ENOMEM`; errors of `make`. In all cases the
     /// active value is unchanged.
-    pub fn begin_anew(&self, make: impl FnOnce() -> Result<T>, clear: impl FnOnce(&T)) -> Result {
+    pub fn restart(&self, make: impl FnOnce() -> Result<T>, clear: impl FnOnce(&T)) -> Result {
         if self.busy.cmpxchg(0, 1, Full).is_err() {
             return Err(EBUSY);
         }
@@ -105,7 +105,7 @@ impl<T> Alternate<T> {
     }
 }
 
-impl<T> Drop for Alternate<T> {
+impl<T> Drop for DoubleBuffer<T> {
     fn drop(&mut self) {
         for place in [&self.now, &self.other] {
             let value = place.load(Relaxed);

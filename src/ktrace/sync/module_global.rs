@@ -16,12 +16,12 @@ extern "C" {
 }
 
 /// A value that exists while the module is loaded.
-pub struct Global<T>(UnsafeCell<Option<T>>);
+pub struct ModuleGlobal<T>(UnsafeCell<Option<T>>);
 
 // SAFETY: The value is accessed only with the mutex held, so by one task at a time.
-unsafe impl<T: Send> Sync for Global<T> {}
+unsafe impl<T: Send> Sync for ModuleGlobal<T> {}
 
-impl<T> Global<T> {
+impl<T> ModuleGlobal<T> {
     /// Creates an empty global. A module may have only one static of this type.
     #[expect(clippy::new_without_default)]
     pub const fn new() -> Self {
@@ -43,7 +43,7 @@ impl<T> Global<T> {
 /// # Invariants
 ///
 /// This task holds the mutex until drop.
-pub struct Guard<'a, T>(&'a Global<T>, NotThreadSafe);
+pub struct Guard<'a, T>(&'a ModuleGlobal<T>, NotThreadSafe);
 
 impl<T> core::ops::Deref for Guard<'_, T> {
     type Target = Option<T>;

@@ -20,7 +20,7 @@ use kernel::{
 
 use super::{
     atomic::AtomicPtr,
-    read_once::Once, //
+    read_once::ReadOnce, //
 };
 
 /// A pointer to a value that readers use without taking a reference.

@@ -19,7 +19,7 @@ use kernel::sync::atomic::{
 };
 
 /// A word that is read and written as a whole.
-pub trait Once {
+pub trait ReadOnce {
     /// The type of the value.
     type Value;
 
@@ -30,7 +30,7 @@ pub trait Once {
     fn write_once(&self, value: Self::Value);
 }
 
-impl<T: AtomicType> Once for Atomic<T> {
+impl<T: AtomicType> ReadOnce for Atomic<T> {
     type Value = T;
 
     #[inline(always)]

@@ -27,12 +27,12 @@ use super::{
         MAX_NAME, //
     },
     private::{
-        cstr_ext::Chars,
+        cstr_ext::CStrExt,
         symbols::Resolved, //
     },
     sync::{
         atomic::AtomicPtr,
-        read_once::Once, //
+        read_once::ReadOnce, //
     },
 };
 
@@ -316,7 +316,7 @@ pub trait TaskHooks: Send + Sync + Sized + 'static {
     /// is a softirq on most kernels.
     fn freed(&self, task: Task<'_>);
 
-    /// Called by a worker after [`settle_later`], once at a time. May sleep.
+    /// Called by a worker after [`schedule_recheck`], once at a time. May sleep.
     fn settle(&self);
 
     /// Called by a worker after [`reclaim_later`], once at a time. May sleep.
@@ -348,7 +348,7 @@ extern "C" {
         next_bits: u32,
     );
     fn ktrace_visit_tasks(visitor: *mut c_void);
-    fn ktrace_settle_later();
+    fn ktrace_schedule_recheck();
     fn ktrace_reclaim_later();
 }
 
@@ -473,12 +473,12 @@ pub fn with_current<R>(with: impl FnOnce(Task<'_>) -> R) -> R {
 
 /// Makes a worker call [`TaskHooks::settle`] soon, at least once for any number of calls of this
 /// function. Any context except NMI, while there is a [`Registration`].
-pub fn settle_later() {
+pub fn schedule_recheck() {
     // SAFETY: Queues work, which is cancelled when the registration is dropped.
-    unsafe { ktrace_settle_later() }
+    unsafe { ktrace_schedule_recheck() }
 }
 
-/// Makes a worker call [`TaskHooks::reclaim`] soon, under the same conditions as [`settle_later`].
+/// Makes a worker call [`TaskHooks::reclaim`] soon, under the same conditions as [`schedule_recheck`].
 pub fn reclaim_later() {
     // SAFETY: Queues work, which is cancelled when the registration is dropped.
     unsafe { ktrace_reclaim_later() }
@@ -656,7 +656,7 @@ macro_rules! bind_task_hooks {
             }
 
             #[no_mangle]
-            extern "C" fn ktrace_settle_tasks() {
+            extern "C" fn ktrace_recheck_tasks() {
                 task::with_hooks::<$hooks>(task::TaskHooks::settle);
             }
 

@@ -51,7 +51,7 @@ use kernel::{
 
 use crate::ktrace::sync::{
     atomic::AtomicPtr,
-    read_once::Once, //
+    read_once::ReadOnce, //
 };
 
 const ROOT_BITS: u32 = 10;

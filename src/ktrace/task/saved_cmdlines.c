@@ -14,7 +14,7 @@
 static void notrace ktrace_probe_name(void *user, struct task_struct *task,
 				      const char *comm)
 {
-	ktrace_name_of_changes(task);
+	ktrace_comm_changes(task);
 }
 
 static struct ktrace_probe ktrace_name_probe = { "task_rename", ktrace_probe_name };

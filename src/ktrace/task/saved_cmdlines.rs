@@ -26,7 +26,7 @@ use kernel::{
 
 use super::Task;
 use crate::ktrace::private::{
-    cstr_ext::Chars,
+    cstr_ext::CStrExt,
     symbols::{
         Data,
         Resolved, //
@@ -110,7 +110,7 @@ pub fn changes(task: Task<'_>) {
 ///
 /// Only for `task.c`: `task` must be alive until this returns.
 #[no_mangle]
-unsafe extern "C" fn ktrace_name_of_changes(task: *mut bindings::task_struct) {
+unsafe extern "C" fn ktrace_comm_changes(task: *mut bindings::task_struct) {
     // SAFETY: The caller guarantees that `task` is alive until this returns.
     changes(unsafe { Task::from_raw(task) });
 }

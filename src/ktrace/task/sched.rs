@@ -39,12 +39,12 @@ use super::{
 };
 use crate::ktrace::{
     private::{
-        cstr_ext::Chars,
+        cstr_ext::CStrExt,
         symbols::Resolved, //
     },
     sync::{
         atomic::AtomicPtr,
-        read_once::Once, //
+        read_once::ReadOnce, //
     },
     value_names::Names, //
 };

@@ -61,16 +61,16 @@ static struct ktrace_probe ktrace_task_probes[] = {
 	{ "sched_switch", ktrace_probe_switch },
 };
 
-static void ktrace_settle_run(struct work_struct *work)
+static void ktrace_recheck_run(struct work_struct *work)
 {
-	ktrace_settle_tasks();
+	ktrace_recheck_tasks();
 }
 
-static DECLARE_WORK(ktrace_settle_work, ktrace_settle_run);
+static DECLARE_WORK(ktrace_recheck_work, ktrace_recheck_run);
 
-void ktrace_settle_later(void)
+void ktrace_schedule_recheck(void)
 {
-	queue_work(system_long_wq, &ktrace_settle_work);
+	queue_work(system_long_wq, &ktrace_recheck_work);
 }
 
 static void ktrace_reclaim_run(struct work_struct *work)
@@ -87,7 +87,7 @@ void ktrace_reclaim_later(void)
 
 static void ktrace_cancel_task_work(void)
 {
-	cancel_work_sync(&ktrace_settle_work);
+	cancel_work_sync(&ktrace_recheck_work);
 	cancel_work_sync(&ktrace_reclaim_work);
 }
 

@@ -32,7 +32,7 @@ use crate::ktrace::{
         Id,
         TraceArray, //
     },
-    sync::read_once::Once, //
+    sync::read_once::ReadOnce, //
 };
 
 /// The maximum number of hooks; `KTRACE_NR_SLOTS` in `helpers.h`.
@@ -92,7 +92,7 @@ pub fn wants(tr: &TraceArray, mask: u32) -> bool {
     let mut owned = OWNED.read_once();
     while owned != 0 {
         let slot = owned.trailing_zeros();
-        let owner = OWNERS.get(slot as usize).map_or(0, Once::read_once);
+        let owner = OWNERS.get(slot as usize).map_or(0, ReadOnce::read_once);
         if owner == tr.id().as_usize() {
             return mask & 1 << slot != 0;
         }

@@ -16,7 +16,7 @@ use crate::ktrace::{
     array::trace_array::TraceArray,
     private::{
         abi,
-        cstr_ext::Chars,
+        cstr_ext::CStrExt,
         symbols::Data, //
     },
 };

@@ -2,7 +2,7 @@
 
 //! The 32-bit form of a past time.
 
-use crate::agos::Ago;
+use crate::deltas::Ago;
 
 const SECOND: u64 = 1_000_000_000;
 const DAY: u64 = 24 * 3600 * SECOND;

@@ -3,11 +3,11 @@
 //! Histograms of times, compared with an exact evaluation of the same times.
 
 use crate::{
-    random::Random,
-    spreads::{
-        Merged,
-        Spread, //
+    histograms::{
+        Histogram, //
+        HistogramSnapshot,
     }, //
+    random::Random,
 };
 
 /// Returns the time that `per_mille` of the times do not exceed.
@@ -17,11 +17,11 @@ fn exact(sorted: &[u64], per_mille: u64) -> u64 {
 }
 
 fn check(times: &mut [u64]) {
-    let (here, there) = (Spread::default(), Spread::default());
+    let (here, there) = (Histogram::default(), Histogram::default());
     for (i, ns) in times.iter().enumerate() {
         if i % 3 == 0 { &here } else { &there }.add(*ns);
     }
-    let mut merged = Merged::default();
+    let mut merged = HistogramSnapshot::default();
     merged.merge(&here);
     merged.merge(&there);
     times.sort_unstable();
@@ -65,32 +65,32 @@ fn every_power_of_two_and_its_neighbours() {
 
 #[test]
 fn nothing_and_enormous_times() {
-    let merged = Merged::default();
+    let merged = HistogramSnapshot::default();
     assert_eq!(merged.min_ns(), 0);
     assert_eq!(merged.quantile_ns(500), 0);
-    let spread = Spread::default();
+    let spread = Histogram::default();
     spread.add(u64::MAX);
     spread.add(0);
-    let mut merged = Merged::default();
+    let mut merged = HistogramSnapshot::default();
     merged.merge(&spread);
     assert_eq!((merged.min_ns(), merged.max_ns), (0, u64::MAX));
     assert_eq!(merged.quantile_ns(500), 0);
     // Both are in the last bucket, for which its lower limit is returned.
     assert!(merged.quantile_ns(1000) >= 1 << 39);
     spread.clear();
-    let mut merged = Merged::default();
+    let mut merged = HistogramSnapshot::default();
     merged.merge(&spread);
     assert_eq!((merged.count, merged.min_ns(), merged.max_ns), (0, 0, 0));
 }
 
 #[test]
 fn more_than_32_bits_of_them() {
-    let (short, long) = (Spread::default(), Spread::default());
+    let (short, long) = (Histogram::default(), Histogram::default());
     for _ in 0..1_000_000 {
         short.add(10);
         long.add(1000);
     }
-    let mut merged = Merged::default();
+    let mut merged = HistogramSnapshot::default();
     for n in 0..6000 {
         merged.merge(&short);
         if n < 4400 {

@@ -13,7 +13,7 @@ const TEXT: Text = Text {
 /// One count of the counter is 2 ns.
 const MULT: u32 = 2 << MULT_SHIFT;
 
-fn read(words: &[u64]) -> Vec<Said> {
+fn read(words: &[u64]) -> Vec<DecodedItem> {
     items(Reader::new(TEXT, 1000, MULT, (0x14, 0x21)), words).collect()
 }
 
@@ -31,7 +31,7 @@ fn functions() {
     let (ip, parent_ip) = (BASE + 0x12344, BASE + 0x1f_fffc);
     let said = read(&[function(ip, parent_ip, 7), function(ip, parent_ip, 0), 0, 0]);
     let item = Item::Function { ip, parent_ip };
-    let at = |time| Said {
+    let at = |time| DecodedItem {
         item,
         time,
         flags: 0x14,
