@@ -35,8 +35,8 @@ if [ -z "${T:-}" ] && ! contains "$checked" "$KERNEL"; then
 	! in_share nop || once "$top/scripts/nop-test.sh" "$ARCH" "$KERNEL"
 	# Times to the microsecond, independent of the host.
 	! in_share icount ||
-		once ICOUNT=1 SMP=1 "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" events/sums \
-			events/ending graph/followed
+		once ICOUNT=1 SMP=1 "$top/scripts/guest-tests.sh" "$ARCH" "$KERNEL" \
+			events/schedstat-match events/enable-during-exit graph/followed
 	if [ "$ARCH" = "${FIRST:-$ARCH}" ]; then
 		! in_share compile-fail || once "$top/scripts/compile-fail.sh" "$ARCH" "$KERNEL"
 		! in_share selftest || once "$top/scripts/selftest.sh"

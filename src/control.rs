@@ -100,57 +100,57 @@ static FILES: &[Description] = &[
     Description {
         name: c"set_pid",
         kind: Kind::List(ListName::Pid),
-        help: "thread ids to trace; 0 is the idle tasks",
+        help: "thread ids to trace, for example '1234 1240'; 0 is the idle tasks",
     },
     Description {
         name: c"set_notrace_pid",
         kind: Kind::List(ListName::NotracePid),
-        help: "thread ids not to trace, whatever the other files say",
+        help: "thread ids not to trace, for example '1234'; overrides the other files",
     },
     Description {
         name: c"set_tgid",
         kind: Kind::List(ListName::Tgid),
-        help: "process ids to trace: every thread, those to come too",
+        help: "process ids to trace with all threads, also later ones, for example '1234'",
     },
     Description {
         name: c"set_notrace_tgid",
         kind: Kind::List(ListName::NotraceTgid),
-        help: "process ids not to trace, whatever the other files say",
+        help: "process ids not to trace, for example '1234'; overrides the other files",
     },
     Description {
         name: c"set_comm",
         kind: Kind::List(ListName::Comm),
-        help: "task names to trace, as in trace: globs (* ? [a-z]; \\ before a space)",
+        help: "patterns of task names to trace (* ? [a-z]; \\ before a space), like 'nginx* kworker/*'",
     },
     Description {
         name: c"set_notrace_comm",
         kind: Kind::List(ListName::NotraceComm),
-        help: "task names not to trace, whatever the other files say",
+        help: "patterns of task names not to trace, for example 'sshd*'; overrides the other files",
     },
     Description {
         name: c"follow_fork",
         kind: Kind::FollowFork,
-        help: "1: children of a traced task are traced, 0: they are not",
+        help: "1: trace the children of traced tasks, 0: do not",
     },
     Description {
         name: c"max_graph_depth",
         kind: Kind::MaxGraphDepth,
-        help: "how deep calls are recorded: 1 is the outermost ones, 0 all",
+        help: "depth to which calls are recorded, for example 3; 0 means no limit",
     },
     Description {
         name: c"tracing_thresh",
         kind: Kind::Thresholds,
-        help: "us that a call must take to be recorded, with its callers: total, run, wait, block",
+        help: "least time in us of recorded calls, [total|run|wait|block] US, for example 'block 1000'",
     },
     Description {
         name: c"profile",
         kind: Kind::Profile,
-        help: "how long calls took and tasks ran and waited, in us; options/ferro-profile, a write clears",
+        help: "time per function and task in us; enable with options/ferro-profile; a write resets it",
     },
     Description {
         name: c"stats",
         kind: Kind::Stats,
-        help: "what was matched, recorded and dropped",
+        help: "numbers of tasks and records, and of everything that was lost",
     },
 ];
 
@@ -254,10 +254,20 @@ impl Control {
         let text = data.trim_ascii_end();
         let at = error.offset().checked_sub(self.written);
         let at = at.filter(|&at| at < text.len() && text.len() <= error_log::MAX_COMMAND);
-        let (command, at) = match at {
+        let (mut command, at) = match at {
             Some(at) => (text, at),
             None => (error.token(), 0),
         };
+        let mut with_comm = [0; error_log::MAX_COMMAND];
+        if let Some(comm) = error.kept_comm() {
+            let parts = [command, b" (comm: ", comm, b")"];
+            let mut len = 0;
+            for (to, from) in with_comm.iter_mut().zip(parts.into_iter().flatten()) {
+                *to = *from;
+                len += 1;
+            }
+            command = with_comm.get(..len).unwrap_or(command);
+        }
         self.errors.log(
             &self.tr,
             self.about.name,
@@ -355,40 +365,24 @@ impl Control {
             let count = |what| array.recorder().count(what);
             seq_print!(out, "recording: {}\n", u32::from(array.is_recording()));
             match state.matched(array) {
-                Some(matched) => seq_print!(out, "tasks matched: {}\n", matched),
-                None => seq_print!(out, "tasks matched: all\n"),
+                Some(matched) => seq_print!(out, "tasks traced: {}\n", matched),
+                None => seq_print!(out, "tasks traced: all\n"),
             }
             seq_print!(out, "function records: {}\n", count(Count::Functions));
-            seq_print!(out, "stack records: {}\n", count(Count::Stacks));
-            seq_print!(out, "call records: {}\n", count(Count::Entries));
-            seq_print!(out, "return records: {}\n", count(Count::Returns));
-            seq_print!(out, "records of times: {}\n", count(Count::Times));
-            seq_print!(out, "buffer entries: {}\n", entries);
-            seq_print!(
-                out,
-                "dropped, overwritten before they were read: {}\n",
-                overrun
-            );
-            seq_print!(
-                out,
-                "dropped, not taken by the buffer: {}\n",
-                count(Count::NoRoom)
-            );
-            seq_print!(out, "dropped, recursion: {}\n", count(Count::Recursion));
-            seq_print!(
-                out,
-                "dropped, shadow stack full: {}\n",
-                count(Count::StackFull)
-            );
-            seq_print!(out, "stacks cut off: {}\n", count(Count::StackCut));
-            seq_print!(out, "verdicts lost: {}\n", state.verdicts_lost());
-            seq_print!(out, "tasks whose times are kept: {}\n", state.accounts());
-            seq_print!(out, "gaps in tasks' times: {}\n", state.time_gaps());
-            seq_print!(
-                out,
-                "KiB in tables of tasks: {}\n",
-                state.tables_size() / 1024
-            );
+            seq_print!(out, "kernel_stack records: {}\n", count(Count::Stacks));
+            seq_print!(out, "funcgraph_entry records: {}\n", count(Count::Entries));
+            seq_print!(out, "funcgraph_exit records: {}\n", count(Count::Returns));
+            seq_print!(out, "funcgraph_times records: {}\n", count(Count::Times));
+            seq_print!(out, "entries: {}\n", entries);
+            seq_print!(out, "overrun: {}\n", overrun);
+            seq_print!(out, "dropped events: {}\n", count(Count::NoRoom));
+            seq_print!(out, "recursion: {}\n", count(Count::Recursion));
+            seq_print!(out, "shadow stack overrun: {}\n", count(Count::StackFull));
+            seq_print!(out, "truncated stack traces: {}\n", count(Count::StackCut));
+            seq_print!(out, "filter updates lost: {}\n", state.verdicts_lost());
+            seq_print!(out, "tasks accounted: {}\n", state.accounts());
+            seq_print!(out, "accounting gaps: {}\n", state.time_gaps());
+            seq_print!(out, "task tables KiB: {}\n", state.tables_size() / 1024);
         })
     }
 }
@@ -508,7 +502,7 @@ impl ControlFile for Control {
             (false, true) => Ok(()),
         };
         if result.is_err() {
-            pr_warn!("could not set a control file that was closed\n");
+            pr_warn!("failed to apply a write when a control file was closed\n");
         }
     }
 }

@@ -26,6 +26,6 @@ impl EventUsers for EventUserCount {
         // BPF programs and other modules do not wait for the result, so it is logged as well.
         state
             .set_listened(any)
-            .inspect_err(|error| pr_err!("cannot watch the scheduler: {:?}\n", error))
+            .inspect_err(|error| pr_err!("failed to attach scheduler probes: {:?}\n", error))
     }
 }

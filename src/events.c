@@ -32,7 +32,7 @@ struct ferrotrace_totals {
 KTRACE_PROBESTUB(task_wakeup, struct task_struct *task, u32 target_cpu,
 		 const struct ferrotrace_waker *waker)
 KTRACE_PROBESTUB(task_wait, struct task_struct *task, u64 wait_ns, u8 since,
-		 struct task_struct *behind)
+		 struct task_struct *prev)
 KTRACE_PROBESTUB(task_run, struct task_struct *task, u64 run_ns, u32 state)
 KTRACE_PROBESTUB(task_block, struct task_struct *task, const struct ferrotrace_block *block,
 		 const struct ferrotrace_waker *waker)
@@ -40,6 +40,6 @@ KTRACE_PROBESTUB(task_migrate, struct task_struct *task, u32 orig_cpu, u32 dest_
 KTRACE_PROBESTUB(task_fork, struct task_struct *parent, struct task_struct *child)
 KTRACE_PROBESTUB(task_exec, struct task_struct *task, pid_t old_pid, const char *old_comm,
 		 const void *filename)
-KTRACE_PROBESTUB(task_comm, struct task_struct *task, const char *comm, u32 old_mask)
+KTRACE_PROBESTUB(task_set_comm, struct task_struct *task, const char *comm, u32 old_mask)
 KTRACE_PROBESTUB(task_exit, struct task_struct *task, bool group_dead,
 		 const struct ferrotrace_totals *totals)

@@ -91,7 +91,7 @@ trace_event! {
     system ferrotrace;
 
     /// Reports that a runnable task gets a CPU, and how long it has waited.
-    pub(crate) event task_wait(task: Task<'_>, wait_ns: u64, since: Since, behind: Task<'_>);
+    pub(crate) event task_wait(task: Task<'_>, wait_ns: u64, since: Since, prev: Task<'_>);
 
     counted as user;
     about task;
@@ -103,13 +103,13 @@ trace_event! {
         prio: i32 = task.prio(),
         since: Since = since,
         wait_ns: u64 = wait_ns,
-        behind_comm: Comm = behind.comm(),
-        behind_pid: Pid = Pid(behind.pid()),
-        behind_prio: i32 = behind.prio(),
+        prev_comm: Comm = prev.comm(),
+        prev_pid: Pid = Pid(prev.pid()),
+        prev_prio: i32 = prev.prio(),
     }
 
-    print "comm={} pid={} prio={} wait={} [ns] since={} behind_comm={} behind_pid={} behind_prio={}",
-        comm, pid, prio, wait_ns, since, behind_comm, behind_pid, behind_prio;
+    print "comm={} pid={} prio={} wait={} [ns] since={} prev_comm={} prev_pid={} prev_prio={}",
+        comm, pid, prio, wait_ns, since, prev_comm, prev_pid, prev_prio;
 }
 
 trace_event! {
@@ -228,7 +228,7 @@ trace_event! {
 
     /// Reports that a task is renamed. Written if the filter selects the task by its new or its old
     /// name; `old_mask` is the mask for the old one.
-    pub(crate) event task_comm(task: Task<'_>, comm: &Comm, old_mask: u32);
+    pub(crate) event task_set_comm(task: Task<'_>, comm: &Comm, old_mask: u32);
 
     counted as user;
     about task;

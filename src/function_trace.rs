@@ -82,7 +82,7 @@ pub(crate) mod option {
         /// Records calls and returns instead of entries alone.
         GRAPH = c"ferro-graph", 1;
         /// Records the run, wait and block times of calls that lost the CPU.
-        TIMES = c"ferro-times", 1;
+        TIMES = c"ferro-offcpu", 1;
         /// Adds up the times of functions and tasks in `ferrotrace/profile`, without recording
         /// calls.
         PROFILE = c"ferro-profile", 0;

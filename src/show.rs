@@ -612,7 +612,7 @@ fn name_of(value: u64, names: Names) -> &'static str {
 /// Prints the run, wait and block times of a call in us.
 fn write_times(seq: &mut Seq<'_>, times: &Times) {
     if times.run_ns | times.wait_ns | times.block_ns == 0 {
-        let _ = write!(seq, " not known switches={}", times.switches);
+        let _ = write!(seq, " times unknown, switches={}", times.switches);
         return;
     }
     for (name, ns) in [

@@ -11,10 +11,10 @@
 //! # Lifetimes
 //!
 //! The state of a trace array is created when the trace array is first seen, at module load or when
-//! an instance is created, and is dropped by [`InstanceListener`] after the trace array was removed. In
-//! between, there may be a state whose trace array no longer exists. It is not used: callbacks that
-//! have a trace array also compare its directory ([`Array::is_of`]), and control files pin the
-//! trace array first.
+//! an instance is created, and is dropped by [`InstanceListener`] after the trace array was
+//! removed. In between, there may be a state whose trace array no longer exists. It is not used:
+//! callbacks that have a trace array also compare its directory ([`Array::is_of`]), and control
+//! files pin the trace array first.
 
 use kernel::{
     prelude::*,
@@ -807,12 +807,18 @@ impl InstancesChanged for InstanceListener {
         };
         if changed.has_instances() {
             if let Err(error) = state.reconcile(&lock) {
-                pr_err!("an instance has no ferrotrace: {:?}\n", error);
+                pr_err!(
+                    "failed to create control files for an instance: {:?}\n",
+                    error
+                );
             }
         }
         if changed.has_functions() {
             if let Err(error) = state.sync_graph_functions() {
-                pr_err!("set_graph_function is as it was before: {:?}\n", error);
+                pr_err!(
+                    "failed to update the copy of set_graph_function: {:?}\n",
+                    error
+                );
             }
         }
         if changed.has_instances() || changed.has_events() {

@@ -10,7 +10,10 @@ use kernel::{
 };
 
 use super::{
-    glob::GlobError,
+    glob::{
+        GlobError,
+        MAX_COMM, //
+    },
     ids::IdError,
     tokens::MAX_TOKEN, //
 };
@@ -57,19 +60,19 @@ pub(crate) enum Fault {
 impl Fault {
     /// Messages for the user, indexed by discriminant.
     pub(crate) const MESSAGES: [&'static CStr; 15] = [
-        c"Not a decimal number",
+        c"Invalid number (expected a decimal PID)",
         c"PID out of range",
-        c"No task's name is so long: 15 bytes, as trace shows it, also of kernel threads",
+        c"Name longer than 15 bytes, which is all that the kernel keeps of it",
         c"Empty pattern",
         c"Missing ] in pattern",
-        c"Nothing follows the backslash",
+        c"Backslash at the end of the pattern",
         c"Control character in pattern",
         c"NUL byte in input",
         c"Too many entries",
-        c"Neither 0 nor 1",
+        c"Invalid value (expected 0 or 1)",
         c"Out of memory",
-        c"Not a depth",
-        c"Not a time in us, or none of total, run, wait, block before it",
+        c"Invalid depth",
+        c"Invalid threshold (expected [total|run|wait|block] MICROSECONDS)",
         c"Compact records are not supported in a persistent buffer",
         c"Compact records are not supported with this kernel",
     ];
@@ -178,6 +181,14 @@ impl InputError {
     /// Returns the offset of the rejected word, in bytes from the start of the input.
     pub(crate) fn offset(&self) -> usize {
         self.offset
+    }
+
+    /// Returns the comm that the kernel would keep of a name that is too long. `None` for other
+    /// faults, and for patterns with wildcards or backslashes.
+    pub(crate) fn kept_comm(&self) -> Option<&[u8]> {
+        let is_plain = |byte: &u8| !b"*?[\\".contains(byte);
+        let is_name = self.fault == Fault::NameTooLong && self.token().iter().all(is_plain);
+        self.token().get(..MAX_COMM).filter(|_| is_name)
     }
 
     /// Returns the error that the `write()` fails with.

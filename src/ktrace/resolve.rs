@@ -54,10 +54,7 @@ fn find_tracepoints() -> Result {
     else {
         return Ok(());
     };
-    pr_err!(
-        "this kernel has no tracepoint '{}'\n",
-        name.to_str().unwrap_or("?")
-    );
+    pr_err!("tracepoint '{}' not found\n", name.to_str().unwrap_or("?"));
     Err(ENOENT)
 }
 
@@ -66,6 +63,6 @@ fn check_clocks() -> Result {
     if clock::check_table() {
         return Ok(());
     }
-    pr_err!("'trace_clocks' differs from the kernels that this module is made for\n");
+    pr_err!("'trace_clocks' differs from the supported kernels\n");
     Err(ENOEXEC)
 }

@@ -168,7 +168,7 @@ impl Profile {
         );
         seq_print!(
             out,
-            "# found no room: {} calls, {} times of tasks\n",
+            "# dropped: {} calls, {} task times\n",
             self.functions().lost(),
             self.tasks().lost()
         );

@@ -54,8 +54,8 @@ pub(crate) const MAX_PENDING_EXECS: usize = 16;
 /// The inherited selections of threads that are about to take over the id of their process.
 ///
 /// If the `execve()` of such a thread fails later, the thread is killed. Its entry is removed when
-/// its tag is used by another task ([`PendingExecs::take`]), or when it is replaced because the table is
-/// full.
+/// its tag is used by another task ([`PendingExecs::take`]), or when it is replaced because the
+/// table is full.
 #[derive(Default)]
 pub(crate) struct PendingExecs {
     /// The tag, 0 if unused, and the inherited selection.

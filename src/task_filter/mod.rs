@@ -33,9 +33,9 @@
 //!
 //! A task may rename itself while another task of its process renames it. The kernel takes no lock
 //! for that, so the final name need not be the one that was reported last. A task that was renamed
-//! by another task is marked `pending_recheck` until the worker has rechecked it, in rounds. A round begins
-//! a generation and then waits in the same way as a scan, so that names that were reported before
-//! the round are written.
+//! by another task is marked `pending_recheck` until the worker has rechecked it, in rounds. A
+//! round begins a generation and then waits in the same way as a scan, so that names that were
+//! reported before the round are written.
 //!
 //! If no hook evaluated the task during this round, its name is final, and the decision is made by
 //! it. If a hook did, there are two cases. If the other task's rename was reported before the
@@ -47,8 +47,8 @@
 //!
 //! The thread takes over the id of its process, and its former id becomes free before the program
 //! runs, so a new task may get it. Therefore the inherited selection of the thread is saved in
-//! `pending_execs` before the exchange, and is found by the thread's tag when the thread is first evaluated
-//! with its new id.
+//! `pending_execs` before the exchange, and is found by the thread's tag when the thread is first
+//! evaluated with its new id.
 
 mod inherited;
 mod task_state;

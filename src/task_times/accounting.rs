@@ -18,7 +18,8 @@
 //! updated: the tasks that the call graph of some trace array traces, or all tasks while an event
 //! has a listener. Code that changes this selection, or a filter decision ([`Watch`]), calls
 //! [`Accounts::hold`] before the change, and [`Accounts::resume`] when every CPU has the new trace
-//! mask. From then on every transition of a selected task is observed, which [`StateTracker`] relies on.
+//! mask. From then on every transition of a selected task is observed, which [`StateTracker`]
+//! relies on.
 //!
 //! A rename or an `execve()` can add a task to the filter while it runs. The tracepoint handler
 //! then resets the start of the task's accounting before the filter decision
@@ -318,8 +319,8 @@ impl Accounts {
     /// Returns the accounting state of a task, if there is one.
     ///
     /// It is stored under the task's id. A thread that executes a program takes over the id of its
-    /// process leader; until [`Accounts::move_to_pid`], the thread's state is still stored under its
-    /// former id, and the leader's state under the leader's former id.
+    /// process leader; until [`Accounts::move_to_pid`], the thread's state is still stored under
+    /// its former id, and the leader's state under the leader's former id.
     #[inline]
     fn known(&self, task: Task<'_>) -> Option<&Account> {
         let account = self.tasks.get(task.pid() as u32)?;
@@ -685,7 +686,7 @@ impl SchedHooks for Accounts {
         saved_cmdlines::changes(task);
         self.evaluated(task);
         let old_mask = self.known(task).map_or(0, |account| account.old_mask.get());
-        events::task_comm::trace(task, &comm, old_mask as u32);
+        events::task_set_comm::trace(task, &comm, old_mask as u32);
     }
 
     fn exit(&self, task: Task<'_>, group_dead: bool, now_ns: u64) {

@@ -168,7 +168,8 @@ impl StateTracker {
         )
     }
 
-    /// Records that the task was blocked and is woken. For `all_from_ns`, see [`StateTracker::leave`].
+    /// Records that the task was blocked and is woken. For `all_from_ns`, see
+    /// [`StateTracker::leave`].
     #[inline]
     pub(crate) fn wake(&self, switches: u32, now_ns: u64, all_from_ns: u64) -> Previous {
         let blocked = |before| before == TaskState::BLOCKED;

@@ -421,7 +421,7 @@ static void shared_list(void)
 static void option(void)
 {
 	static const char *const names[] = {
-		"ferro-args", "ferro-stacktrace", "ferro-graph", "ferro-times",
+		"ferro-args", "ferro-stacktrace", "ferro-graph", "ferro-offcpu",
 		"ferro-profile", "ferro-retval", "ferro-retaddr", "ferro-irqs", "ferro-compact",
 		"ferro-proc", "ferro-abstime", "ferro-tail", "overwrite", "record-tgid", "latency-format",
 	};
@@ -463,7 +463,7 @@ static void event(void)
 {
 	static const char *const events[] = {
 		"task_run", "task_wait", "task_block", "task_wakeup", "task_migrate", "task_fork",
-		"task_exec", "task_comm", "task_exit",
+		"task_exec", "task_set_comm", "task_exit",
 	};
 	static const char *const writes[][2] = {
 		{ "enable", "1" }, { "enable", "0" }, { "enable", "x" }, { "filter", "pid > 5" },

@@ -30,10 +30,10 @@ fn check(times: &mut [u64]) {
     assert_eq!(merged.min_ns(), times[0]);
     assert_eq!(merged.max_ns, times[times.len() - 1]);
     for per_mille in [1, 500, 900, 990, 999, 1000] {
-        let told = merged.quantile_ns(per_mille);
+        let reported = merged.quantile_ns(per_mille);
         let true_one = exact(times, u64::from(per_mille));
-        let off = told.abs_diff(true_one);
-        assert!(off <= true_one / 16, "{told} instead of {true_one}");
+        let off = reported.abs_diff(true_one);
+        assert!(off <= true_one / 16, "{reported} instead of {true_one}");
     }
 }
 

@@ -143,7 +143,11 @@ static struct kprobe ktrace_event_enable_kp = {
 	.pre_handler = ktrace_events_changed,
 };
 
-static struct kprobe *ktrace_watch[] = { &ktrace_instance_add_kp, &ktrace_instance_del_kp, &ktrace_event_enable_kp };
+static struct kprobe *ktrace_watch[] = {
+	&ktrace_instance_add_kp,
+	&ktrace_instance_del_kp,
+	&ktrace_event_enable_kp,
+};
 
 /* Writes to `set_graph_function` and `set_graph_notrace` take effect at close(). */
 static struct kretprobe ktrace_closes = {

@@ -86,7 +86,8 @@ impl InstanceWatch {
     /// The errors of `register_kprobes()` and `register_kretprobe()`.
     pub fn new(_: Resolved) -> Result<Self> {
         // SAFETY: May sleep. The probes are static and not registered yet: a module has only one
-        // `InstanceWatch` at a time, which the kernel enforces (`EINVAL` for a second registration).
+        // `InstanceWatch` at a time, which the kernel enforces (`EINVAL` for a second
+        // registration).
         to_result(unsafe { ktrace_watch_instances() })?;
         // INVARIANT: The probes were registered above.
         Ok(Self(()))

@@ -57,9 +57,9 @@
 //! that is written in between, and reads the time again. It would not notice a word in a pack, and
 //! its record would follow an item that is later.
 //!
-//! Each CPU has a `PerCpuPack`, which one context uses at a time. A context that finds it in use, NMIs
-//! included, writes a normal record, behind the pack. An item that the interrupted context then
-//! adds to the pack is earlier than that record.
+//! Each CPU has a `PerCpuPack`, which one context uses at a time. A context that finds it in use,
+//! NMIs included, writes a normal record, behind the pack. An item that the interrupted context
+//! then adds to the pack is earlier than that record.
 
 use core::{
     mem::{

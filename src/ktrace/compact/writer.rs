@@ -62,8 +62,8 @@ extern "C" {
 ///
 /// # Invariants
 ///
-/// `memory` is null, or points to per-CPU memory with a `PerCpuPack` for each possible CPU, which is all
-/// zero at first.
+/// `memory` is null, or points to per-CPU memory with a `PerCpuPack` for each possible CPU, which
+/// is all zero at first.
 pub struct Packer {
     memory: AtomicPtr<c_void>,
     mult: Atomic<u32>,
@@ -121,9 +121,9 @@ impl Packer {
         }
         self.set_clock(clock);
         self.for_each_local(|local| {
-            // A pack has only one clock, so the current packs are closed.
-            // SAFETY: `local` points to a `PerCpuPack`. A single word is written, and no context writes
-            // concurrently, as the caller guarantees.
+            // A pack has only one clock, so the current packs are closed. SAFETY: `local` points to
+            // a `PerCpuPack`. A single word is written, and no context writes concurrently, as the
+            // caller guarantees.
             unsafe { addr_of_mut!((*local).page).write_volatile(null_mut()) };
         });
     }
@@ -153,8 +153,8 @@ impl Packer {
         let memory = packer
             .filter(is_of_use)
             .map_or(null_mut(), |packer| packer.memory.load(Relaxed));
-        // SAFETY: `memory` is null, or per-CPU memory of `PerCpuPack`, which has the layout of `struct
-        // ktrace_pack`.
+        // SAFETY: `memory` is null, or per-CPU memory of `PerCpuPack`, which has the layout of
+        // `struct ktrace_pack`.
         unsafe { ktrace_set_packs(slot, memory) };
     }
 

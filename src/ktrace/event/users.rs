@@ -14,8 +14,8 @@ use crate::ktrace::private::symbols::Resolved;
 /// A callback that provides what counted events need while they have users.
 pub trait EventUsers {
     /// Called when the first user has appeared (`any` is true) or the last one is gone. Runs in
-    /// task context, in one task at a time, and only while there is a [`UserCountGuard`]. No locks are
-    /// held except those of the kernel that serialize the enabling of events.
+    /// task context, in one task at a time, and only while there is a [`UserCountGuard`]. No locks
+    /// are held except those of the kernel that serialize the enabling of events.
     ///
     /// A user that enables an event in tracefs or with perf waits until this has returned; BPF and
     /// other modules do not wait.

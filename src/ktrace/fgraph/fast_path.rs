@@ -67,10 +67,10 @@ pub struct FastPathConfig<'a> {
     pub slow_value: u32,
     /// Bits that a fast-path call sets.
     pub set_on_entry: u32,
-    /// The bit of `set_on_entry` that says that there may be open calls whose entries are not written. A
-    /// call whose entry is written when it begins does not set it. If it is set, calls take the
-    /// slow path unless entries are written [`When::IfLong`]. It is cleared when something was
-    /// written.
+    /// The bit of `set_on_entry` that says that there may be open calls whose entries are not
+    /// written. A call whose entry is written when it begins does not set it. If it is set, calls
+    /// take the slow path unless entries are written [`When::IfLong`]. It is cleared when something
+    /// was written.
     pub unwritten: u32,
     /// The flag of a frame that says that the entry is written.
     pub written: u32,
@@ -126,8 +126,8 @@ impl FastPathPointers {
 }
 
 /// Where the kernel puts a hook's task data word, and the last words of shadow stacks before and
-/// after a frame of the hook; `struct ktrace_layout` in `fgraph.h`. As long as this is not known, no
-/// task data word matches `slow_value`.
+/// after a frame of the hook; `struct ktrace_layout` in `fgraph.h`. As long as this is not known,
+/// no task data word matches `slow_value`.
 #[repr(C)]
 struct ShadowStackLayout {
     slow_value: usize,

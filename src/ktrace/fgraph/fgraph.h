@@ -21,8 +21,8 @@ enum ktrace_when {
 };
 
 /*
- * Which calls take the fast path; `FastPathPointers` in fgraph/fast_path.rs. `FastPathConfig` documents each
- * member.
+ * Which calls take the fast path; `FastPathPointers` in fgraph/fast_path.rs. `FastPathConfig`
+ * documents each member.
  */
 struct ktrace_fast_path {
 	unsigned long slow_mask;

@@ -369,7 +369,9 @@ unsafe fn free<G: Bound>(inner: *mut Inner<G>) {
         // does not know the hook any more, not for open calls either.
         return drop(unsafe { KBox::from_raw(inner) });
     }
-    pr_warn!("the kernel does not let go of a hook on calls, which stays, without being called\n");
+    pr_warn!(
+        "failed to unregister fgraph_ops; it stays registered but inactive, the module cannot be unloaded\n"
+    );
     // SAFETY: `inner` is from `into_raw()`, and stays allocated. The kernel still reads the filter
     // of a listed hook, which is that of the trace array, so that is kept too. With this flag, the
     // kernel would also have the hook called for other tasks. `trace_types_lock` is held, as the

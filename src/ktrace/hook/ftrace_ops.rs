@@ -296,7 +296,7 @@ impl<F: Bound> Hook<F> {
 
     /// Keeps everything that ftrace may still use, and the module, forever, but disables the hook.
     fn abandon(&mut self) {
-        pr_err!("ftrace has died, and may call this module for good: it cannot be unloaded\n");
+        pr_err!("ftrace is disabled after an internal error (ftrace_kill); refusing to unload\n");
         // SAFETY: This module has a reference already, as its code runs for its own tracer.
         unsafe { bindings::__module_get(this_module()) };
         Packer::bind(self.slot, None);

@@ -2,8 +2,8 @@
 
 //! Notification before records are written that are not events: user markers and `trace_printk()`.
 //!
-//! The kernel gives no notice before it writes such a record, so [`MarkerWatch`] sets kprobes on the
-//! functions that write them. The probes cost nothing while none of these functions is called.
+//! The kernel gives no notice before it writes such a record, so [`MarkerWatch`] sets kprobes on
+//! the functions that write them. The probes cost nothing while none of these functions is called.
 //!
 //! C headers: `include/linux/kprobes.h`, `kernel/trace/trace_printk.c`.
 

@@ -208,7 +208,7 @@ impl<T: Tracer> Registration<T> {
     /// `EEXIST` if there is a tracer of that name; `ENOMEM` if memory is short.
     pub fn new(resolved: Resolved, lock: &TypesLock) -> Result<Self> {
         if Self::is_taken(lock) {
-            pr_err!("there is a tracer of this name already\n");
+            pr_err!("a tracer of this name is already registered\n");
             return Err(EEXIST);
         }
         let mut options = KVec::with_capacity(T::OPTIONS.len().wrapping_add(1), GFP_KERNEL)?;
@@ -734,7 +734,7 @@ pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
     // return as long as nothing is printed.
     // SAFETY: `iter` is valid, as the caller guarantees.
     if unsafe { is_file(iter) && ktrace_buffer_iter(iter).is_null() } {
-        seq.bytes(b"# there was no memory to read what another CPU has recorded\n");
+        seq.bytes(b"# out of memory: records of other CPUs are not shown\n");
         return Printed::Done.code();
     }
     // SAFETY: `iter` is valid, as the caller guarantees.

@@ -54,7 +54,7 @@ macro_rules! functions {
 functions! {
     c"kallsyms_lookup_name", "CONFIG_KALLSYMS": "every other symbol";
     c"tracefs_create_file", "CONFIG_TRACING": "control files";
-    c"tracefs_create_dir", "CONFIG_TRACING": "the folder of control files";
+    c"tracefs_create_dir", "CONFIG_TRACING": "the directory of control files";
     c"tracefs_remove", "CONFIG_TRACING": "taking control files and options away";
     c"tracing_check_open_get_tr", "CONFIG_TRACING": "control files that keep their trace array";
     c"trace_array_put", "CONFIG_TRACING": "control files that let go of their trace array";
@@ -209,7 +209,7 @@ unsafe fn lookup(name: &CStr) -> c_ulong {
 
 fn missing(symbol: &Symbol) -> Error {
     pr_err!(
-        "this kernel has no '{}', needed for {}: it wants {}\n",
+        "symbol '{}' not found (needed for {}); enable {}\n",
         symbol.name.to_str().unwrap_or("?"),
         symbol.user,
         symbol.option
@@ -223,7 +223,7 @@ fn find_functions() -> Result {
     let found = to_result(unsafe { ktrace_find_kallsyms(&mut past_landing_pad) });
     if found == Err(ENOENT) {
         pr_err!(
-            "cannot find 'kallsyms_lookup_name': it takes CONFIG_KALLSYMS and CONFIG_KPROBES\n"
+            "symbol 'kallsyms_lookup_name' not found; enable CONFIG_KALLSYMS, CONFIG_KPROBES\n"
         );
     }
     found?;
@@ -281,7 +281,7 @@ fn check_types() -> Result {
     // constant and stays mapped (include/asm-generic/vmlinux.lds.h).
     let raw = unsafe { core::slice::from_raw_parts(start as *const u8, len) };
     let unreadable = |why| {
-        pr_err!("cannot read this kernel's BTF: {:?}\n", why);
+        pr_err!("failed to read vmlinux BTF: {:?}\n", why);
         ENOEXEC
     };
     let btf = Btf::new(raw).map_err(unreadable)?;
@@ -299,7 +299,7 @@ fn check_types() -> Result {
                 return Err(ENOEXEC);
             }
             None => {
-                pr_err!("this kernel's BTF has no '{}'\n", name);
+                pr_err!("type '{}' not found in vmlinux BTF\n", name);
                 return Err(ENOEXEC);
             }
         }

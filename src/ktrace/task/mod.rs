@@ -478,7 +478,8 @@ pub fn schedule_recheck() {
     unsafe { ktrace_schedule_recheck() }
 }
 
-/// Makes a worker call [`TaskHooks::reclaim`] soon, under the same conditions as [`schedule_recheck`].
+/// Makes a worker call [`TaskHooks::reclaim`] soon, under the same conditions as
+/// [`schedule_recheck`].
 pub fn reclaim_later() {
     // SAFETY: Queues work, which is cancelled when the registration is dropped.
     unsafe { ktrace_reclaim_later() }
