@@ -5,8 +5,7 @@
 # Runs all checks that do not run the module: rustfmt, clippy, rustdoc, shellcheck, the kernel's
 # checkpatch, scripts/style.py (language, columns, subjects) and scripts/layers.py (layers), or some
 # of these. No check may have a finding. All tools are those of the build environment. With
-# UPDATE=1, language and columns reduce the numbers in scripts/style-debt to what they find, and
-# layers shortens scripts/layers-debt.
+# UPDATE=1, language and columns reduce the numbers in scripts/style-debt to what they find.
 # The last line of output is `N passed, N failed, 0 skipped`.
 
 # shellcheck source=scripts/lib.sh
@@ -84,7 +83,7 @@ check_columns() {
 }
 
 check_layers() {
-	files src | in_env python3 scripts/layers.py ${UPDATE:+--update}
+	files src | in_env python3 scripts/layers.py
 }
 
 # Commits after this one must have such subjects. A shallow clone may not contain it.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Checks that imports in src/ point down the layers, and never in a circle.
 
-Usage: layers.py [--update] <LIST
+Usage: layers.py <LIST
 
 scripts/check.sh calls it with the list of the project's files. docs/layers.txt has the layers,
 from the top down. Each line is one layer: its name, and the files that it consists of, as patterns
@@ -13,10 +13,8 @@ An import is a `use` or a path in Rust, also of what another module re-exports; 
 and a call from one file to a function of C that another file defines. Comments do not count, nor do
 `mod` declarations. Calls of C to functions that Rust defines are callbacks, and no imports.
 
-Files of one layer may import each other, but not in a circle; files of a layer may import those of
-the layers below. scripts/layers-debt has the imports that break this; the list only shrinks. Prints
-each import that is not in the list, and each of the list that is gone (--update, or UPDATE=1
-scripts/check.sh layers, removes these); exits with 1 if there is one.
+Files of a layer may import those of the layers below, and each other, but never in a circle: neither
+of files nor of folders. Prints each import that breaks this; exits with 1 if there is one.
 """
 
 import fnmatch
@@ -26,7 +24,6 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 LAYERS = TOP / "docs/layers.txt"
-DEBT = TOP / "scripts/layers-debt"
 
 COMMENTS = re.compile(
     r"""//[^\n]*|/\*.*?\*/|(?P<string>b?c?"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\\n])')""", re.DOTALL
@@ -215,8 +212,13 @@ def circles(edges: dict[str, set[str]]) -> dict[str, int]:
     return circle
 
 
+def folder_of(node: str) -> str:
+    """The folder of src/ or of src/ktrace/ that a file belongs to, or the file itself."""
+    parts = node.split("/")
+    return "/".join(parts[: 2 if parts[0] == "ktrace" else 1])
+
+
 def main() -> None:
-    update = "--update" in sys.argv[1:]
     names = sorted(name for name in sys.stdin.read().split("\n") if name.startswith("src/"))
     names = [name for name in names if (TOP / name).is_file()]
     rust = Rust([name for name in names if name.endswith(".rs")])
@@ -231,33 +233,25 @@ def main() -> None:
             good = False
             print(f"src/{node}: is in no layer of docs/layers.txt")
     edges: dict[str, set[str]] = {}
+    folders: dict[str, set[str]] = {}
     for here, there in imports:
         edges.setdefault(here, set()).add(there)
-    circle = circles(edges)
-    wrong = set()
-    for here, there in imports:
-        up = (layer_of(here, layers) or 0) > (layer_of(there, layers) or 0)
-        if up or circle.get(here, -1) == circle.get(there, -2):
-            wrong.add(f"{here} -> {there}")
-    debt = set()
-    if DEBT.exists():
-        debt = {line for line in DEBT.read_text().split("\n") if line and not line.startswith("#")}
-    for edge in sorted(wrong - debt):
-        if update and not DEBT.exists():
-            continue
-        good = False
-        print(f"{edge}: points up, or is part of a circle")
-    for edge in sorted(debt - wrong):
-        if not update:
+        if folder_of(here) != folder_of(there):
+            folders.setdefault(folder_of(here), set()).add(folder_of(there))
+    circle, folder_circle = circles(edges), circles(folders)
+    for here, there in sorted(imports):
+        reasons = []
+        if (layer_of(here, layers) or 0) > (layer_of(there, layers) or 0):
+            reasons.append("points up")
+        if circle.get(here, -1) == circle.get(there, -2):
+            reasons.append("is part of a circle of files")
+        if folder_of(here) != folder_of(there) and folder_circle.get(
+            folder_of(here), -1
+        ) == folder_circle.get(folder_of(there), -2):
+            reasons.append("is part of a circle of folders")
+        if reasons:
             good = False
-            print(f"{edge}: is right now: run UPDATE=1 scripts/check.sh layers")
-    if update:
-        kept = wrong & debt if DEBT.exists() else wrong
-        head = (
-            "# SPDX-License-Identifier: GPL-2.0\n#\n"
-            "# The imports that break docs/layers.txt. This list only shrinks.\n"
-        )
-        DEBT.write_text(head + "".join(f"{edge}\n" for edge in sorted(kept)))
+            print(f"{here} -> {there}: {', '.join(reasons)}")
     sys.exit(0 if good else 1)
 
 

@@ -8,7 +8,8 @@ scripts/check.sh calls it, with a list of files, or of commits (`git log --forma
 
   language  phrases that break the rules of docs/style.md: in Markdown, in comments, and in the strings
             of Rust and C sources, which users read
-  columns   lines of more than 100 columns, of Markdown more than 120; tables and addresses
+  columns   lines of more than 100 columns, of Markdown more than 120; tables,
+              addresses and messages of a program
             may be longer
   subjects  commits: `subsystem: imperative verb ...`, at most 75 characters
 
@@ -170,6 +171,10 @@ def language(name: str) -> list[str]:
     return found
 
 
+# A line that only has a message of a program is not split, so that it can be searched for.
+MESSAGE = re.compile(r"""^\s*(\w+: )?c?"[^"]*"[,;)]*$""")
+
+
 def columns(name: str) -> list[str]:
     kind = kind_of(name)
     if kind == "?":
@@ -179,6 +184,8 @@ def columns(name: str) -> list[str]:
     for number, line in enumerate((TOP / name).read_text(errors="replace").split("\n"), 1):
         width = len(line.expandtabs(8))
         if width <= most or "://" in line or kind == ".md" and line.lstrip().startswith("|"):
+            continue
+        if kind in (".rs", ".c", ".h") and MESSAGE.match(line):
             continue
         found.append(f"{name}:{number}: {width} columns")
     return found

@@ -15,10 +15,12 @@ mod events;
 mod fgraph;
 mod filter;
 mod function_trace;
+mod install;
 mod profile;
 mod relaxed_u64;
 mod show;
 mod task_filter;
+mod task_probes;
 mod task_times;
 mod thresholds;
 mod tracer;
@@ -32,27 +34,28 @@ use arrays::{
     State,
     STATE, //
 };
-
 use filter::{
     error::Fault,
     verdict::Filter, //
 };
-
-use ktrace::array::error_log::ErrorLog;
-use ktrace::array::instances::InstanceWatch;
-use ktrace::compact::selftest;
-use ktrace::compact::suspend::SuspendWatch;
-use ktrace::event::users::UserCountGuard;
-use ktrace::private::modules::ModuleWatch;
+use install::Installed;
 use ktrace::{
     array::{
+        error_log::ErrorLog,
+        instances::InstanceWatch,
         module_state,
-        trace_array::TypesLock,
-        tracefs::FileOps, //
+        trace_array::TypesLock, //
     },
+    compact::{
+        selftest,
+        suspend::SuspendWatch, //
+    },
+    event::users::UserCountGuard,
     fgraph::drop_graph_functions,
-    output::tracer::Registration,
-    private::symbols::Resolved,
+    private::{
+        modules::ModuleWatch,
+        symbols::Resolved, //
+    },
     resolve, //
 };
 
@@ -98,13 +101,12 @@ impl kernel::Module for Ferrotrace {
     fn init(module: &'static ThisModule) -> Result<Self> {
         let resolved = resolve::resolve(module)?;
         selftest::run(resolved)?;
-        let files = FileOps::new(resolved)?;
         let errors = Arc::new(ErrorLog::new(resolved, &Fault::MESSAGES)?, GFP_KERNEL)?;
         let no_filter = Arc::new(Filter::default(), GFP_KERNEL)?;
         {
             let lock = TypesLock::new(resolved);
-            let tracer = Registration::new(resolved, &lock)?;
-            *STATE.lock() = Some(State::new(resolved, files, tracer, errors, no_filter));
+            let installed = Installed::new(resolved, &lock)?;
+            *STATE.lock() = Some(State::new(resolved, installed, errors, no_filter));
         }
         let loaded = Loaded(resolved);
         let suspend = SuspendWatch::new(resolved)?;

@@ -11,7 +11,7 @@
 //! # Lifetimes
 //!
 //! The state of a trace array is created when the trace array is first seen, at module load or when
-//! an instance is created, and is dropped by [`InstanceListener`] after the trace array was
+//! an instance is created, and is dropped by [`State::reconcile`] after the trace array was
 //! removed. In between, there may be a state whose trace array no longer exists. It is not used:
 //! callbacks that have a trace array also compare its directory ([`Array::is_of`]), and control
 //! files pin the trace array first.
@@ -22,10 +22,6 @@ use kernel::{
 };
 
 use crate::{
-    control::{
-        self,
-        Control, //
-    },
     fgraph::Graph,
     filter::{
         error::Fault,
@@ -42,21 +38,12 @@ use crate::{
         self,
         array::{
             error_log::ErrorLog,
-            instances::{
-                bind_instances_changed,
-                Changed,
-                InstancesChanged, //
-            },
             trace_array::{
-                wait_for_events,
                 Id,
                 TraceArray,
                 TypesLock, //
             },
-            tracefs::{
-                Dir,
-                FileOps, //
-            },
+            tracefs::Dir,
         },
         compact::selftest,
         fgraph::When,
@@ -64,7 +51,6 @@ use crate::{
             ftrace_ops,
             markers, //
         },
-        output::tracer,
         private::{
             modules::{
                 bind_text_leaves,
@@ -87,8 +73,7 @@ use crate::{
         Profile, //
     },
     task_filter::TaskFilter,
-    task_times::accounting::Accounts,
-    tracer::Ferrotrace, //
+    task_times::accounting::Accounts, //
 };
 
 /// The state of the module while it is loaded.
@@ -114,6 +99,20 @@ pub(crate) struct Array {
     has_own_records: bool,
     /// The profile, from the start of profiling until it is cleared.
     profile: Option<Arc<Profile>>,
+}
+
+/// What a trace array gets from the layers above this one: its control files and the options of the
+/// tracer.
+pub(crate) trait Attachments: Send {
+    /// Creates the control files of `tr`, whose state has this serial number. They are removed when
+    /// the result is dropped. `trace_types_lock` must be held. May sleep.
+    fn add_files(&self, tr: &TraceArray, serial: usize) -> Result<Dir>;
+
+    /// Creates the options of the tracer in `tr`, if it has none. May sleep.
+    fn add_options(&mut self, tr: &TraceArray, lock: &TypesLock) -> Result;
+
+    /// Frees the options of trace arrays that were removed.
+    fn remove_gone(&mut self, lock: &TypesLock);
 }
 
 /// How the trace array records.
@@ -183,8 +182,8 @@ pub(crate) struct State {
     past_lost: u64,
     /// Names of functions that are in profiles and whose modules were unloaded.
     gone: Gone,
-    files: FileOps<Control>,
-    tracer: tracer::Registration<Ferrotrace>,
+    /// The control files and options of all trace arrays.
+    files: KBox<dyn Attachments>,
     errors: Arc<ErrorLog>,
     /// An empty filter, allocated in advance so that removing a filter cannot fail.
     no_filter: Arc<Filter>,
@@ -198,8 +197,7 @@ impl State {
     /// Creates the state. `no_filter` must be an empty filter.
     pub(crate) fn new(
         resolved: Resolved,
-        files: FileOps<Control>,
-        tracer: tracer::Registration<Ferrotrace>,
+        files: KBox<dyn Attachments>,
         errors: Arc<ErrorLog>,
         no_filter: Arc<Filter>,
     ) -> Self {
@@ -214,7 +212,6 @@ impl State {
             past_lost: 0,
             gone: Gone::default(),
             files,
-            tracer,
             errors,
             no_filter,
             markers: None,
@@ -352,10 +349,10 @@ impl State {
         while let Some(at) = self.arrays.iter().position(gone) {
             self.remove(at);
         }
-        self.tracer.remove_gone(lock);
+        self.files.remove_gone(lock);
         let mut result = Ok(());
         for tr in lock.arrays() {
-            result = result.and(self.tracer.attach_instance(tr, lock));
+            result = result.and(self.files.add_options(tr, lock));
             result = result.and(self.index_or_add(tr).map(|_| ()));
         }
         result
@@ -371,7 +368,7 @@ impl State {
         let array = Array {
             serial,
             tr: tr.id(),
-            dir: Dir::new(tr, c"ferrotrace", control::files(serial), &self.files)?,
+            dir: self.files.add_files(tr, serial)?,
             slot: None,
             filter: Arc::clone(&self.no_filter),
             recorder: Arc::new(Recorder::new()?, GFP_KERNEL)?,
@@ -786,43 +783,4 @@ impl TextLeaves for Unloads {
 /// packed records, and the times of calls.
 fn has_own_records(flags: u32) -> bool {
     flags & (option::GRAPH | option::COMPACT) != 0
-}
-
-/// Handles instances that are created or removed, and changes of events and of graph functions.
-pub(crate) struct InstanceListener;
-
-bind_instances_changed!(InstanceListener);
-
-impl InstancesChanged for InstanceListener {
-    fn changed() {
-        let Some(resolved) = STATE.lock().as_ref().map(State::resolved) else {
-            return;
-        };
-        wait_for_events(resolved);
-        let lock = TypesLock::new(resolved);
-        let mut place = STATE.lock();
-        let changed = Changed::take();
-        let Some(state) = place.as_mut() else {
-            return;
-        };
-        if changed.has_instances() {
-            if let Err(error) = state.reconcile(&lock) {
-                pr_err!(
-                    "failed to create control files for an instance: {:?}\n",
-                    error
-                );
-            }
-        }
-        if changed.has_functions() {
-            if let Err(error) = state.sync_graph_functions() {
-                pr_err!(
-                    "failed to update the copy of set_graph_function: {:?}\n",
-                    error
-                );
-            }
-        }
-        if changed.has_instances() || changed.has_events() {
-            state.sync_events(&lock);
-        }
-    }
 }

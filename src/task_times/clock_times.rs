@@ -16,7 +16,7 @@ use super::types::Totals;
 
 /// A part of a task's time.
 #[derive(Clone, Copy)]
-pub(super) enum Part {
+pub(crate) enum Part {
     Run,
     Wait,
     Block,
@@ -28,7 +28,7 @@ pub(super) enum Part {
 /// The context that writes the task's [`StateTracker`](super::transition::StateTracker) writes this
 /// afterwards.
 #[derive(Default)]
-pub(super) struct ClockAdjusted {
+pub(crate) struct ClockAdjusted {
     /// The trace clock of `since_ns`; 0 if the latest transition has no time by a trace clock.
     clock: RelaxedU64,
     since_ns: RelaxedU64,
@@ -40,7 +40,7 @@ pub(super) struct ClockAdjusted {
 
 impl ClockAdjusted {
     /// Resets the state for a new task.
-    pub(super) fn open(&self) {
+    pub(crate) fn open(&self) {
         self.clock.set(0);
         for more in [&self.run_more, &self.wait_more, &self.block_more] {
             more.set(0);
@@ -48,7 +48,7 @@ impl ClockAdjusted {
     }
 
     /// Copies the state of another task.
-    pub(super) fn inherit(&self, from: &Self) {
+    pub(crate) fn inherit(&self, from: &Self) {
         self.since_ns.set(from.since_ns.get());
         self.clock.set(from.clock.get());
         self.run_more.set(from.run_more.get());
@@ -58,7 +58,7 @@ impl ClockAdjusted {
 
     /// Returns the time since the latest transition in ns; `elapsed_ns` is this time by the
     /// scheduler's clock.
-    pub(super) fn elapsed_ns(&self, now: Option<Reading>, elapsed_ns: u64) -> u64 {
+    pub(crate) fn elapsed_ns(&self, now: Option<Reading>, elapsed_ns: u64) -> u64 {
         match now {
             Some(now) if self.clock.get() == u64::from(now.clock) => {
                 now.ns.saturating_sub(self.since_ns.get())
@@ -69,7 +69,7 @@ impl ClockAdjusted {
 
     /// Records a transition without reporting the duration of the state that ends.
     #[inline]
-    pub(super) fn transition(&self, now: Option<Reading>) {
+    pub(crate) fn transition(&self, now: Option<Reading>) {
         match now {
             None if self.clock.get() == 0 => {}
             None => self.clock.set(0),
@@ -93,7 +93,7 @@ impl ClockAdjusted {
     /// Records a transition that ends a part of `elapsed_ns` by the scheduler's clock. Returns the
     /// duration to report.
     #[inline]
-    pub(super) fn end(&self, part: Part, now: Option<Reading>, elapsed_ns: u64) -> u64 {
+    pub(crate) fn end(&self, part: Part, now: Option<Reading>, elapsed_ns: u64) -> u64 {
         let reported_ns = self.elapsed_ns(now, elapsed_ns);
         self.transition(now);
         if reported_ns != elapsed_ns {
@@ -108,7 +108,7 @@ impl ClockAdjusted {
     }
 
     /// Returns the reported totals that correspond to `totals` by the scheduler's clock.
-    pub(super) fn totals(&self, totals: &Totals) -> Totals {
+    pub(crate) fn totals(&self, totals: &Totals) -> Totals {
         Totals {
             run_ns: totals.run_ns.wrapping_add(self.run_more.get()),
             wait_ns: totals.wait_ns.wrapping_add(self.wait_more.get()),

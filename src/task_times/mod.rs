@@ -3,7 +3,8 @@
 //! Task accounting: how long each task runs, waits for a CPU and is blocked, and which task wakes
 //! it.
 
+pub(crate) mod account;
 pub(crate) mod accounting;
-mod clock_times;
+pub(crate) mod clock_times;
 pub(crate) mod transition;
 pub(crate) mod types;

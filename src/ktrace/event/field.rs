@@ -188,7 +188,8 @@ macro_rules! integers {
         // SAFETY: `scalar()` returns the size and alignment of the type, which are those of the C
         // type.
         unsafe impl Field for $type {
-            const SHAPE: FieldType = scalar::<Self>(<Self as Integer>::NAME, <Self as Integer>::SIGNED);
+            const SHAPE: FieldType =
+                scalar::<Self>(<Self as Integer>::NAME, <Self as Integer>::SIGNED);
             type Stored = Self;
             type Source<'a> = Self;
 

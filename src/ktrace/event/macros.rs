@@ -380,7 +380,8 @@ macro_rules! trace_event {
             context: $crate::ktrace::record::context::Context,
             $($arg: $argtype),+
         ) -> ::core::result::Result<(), $crate::ktrace::record::NotWritten> {
-            let mut sink = $crate::ktrace::event::direct::RecordSink::new(tr, EVENT.kind(), context);
+            let mut sink =
+                $crate::ktrace::event::direct::RecordSink::new(tr, EVENT.kind(), context);
             $class::write(&mut sink, $($arg),+);
             sink.done()
         }

@@ -66,7 +66,7 @@ struct ktrace_graph {
 	struct ktrace_pack __percpu *packs;
 	/* The hook's bit in the trace mask. */
 	u32 bit;
-	/* Length of a counter tick in ns, see `CallClock`; 0: calls are not timed by the counter. */
+	/* Length of a counter tick in ns (`CallClock`); 0: calls are not timed by the counter. */
 	u32 mult;
 	/* The tag of the hook's frames, in the format of `kept`. */
 	u64 tag;

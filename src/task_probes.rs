@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The probes of task accounting: they record the transitions of tasks, and report them to events,
+//! call graphs and profiles.
+
+use crate::{
+    events::{
+        self,
+        Since, //
+    },
+    fgraph,
+    ktrace::{
+        sync::read_once::ReadOnce,
+        task::{
+            self,
+            follow,
+            saved_cmdlines,
+            sched::{
+                self,
+                bind_sched_hooks,
+                Arriving,
+                Leaving,
+                SchedHooks,
+                ENDED,
+                PREEMPTED,
+                RUNNABLE, //
+            },
+            Comm,
+            Task, //
+        },
+        time::clock::{
+            self,
+            Reading, //
+        },
+    },
+    task_filter::TaskFilter,
+    task_times::{
+        account::{
+            Account,
+            AWAKE, //
+        },
+        accounting::{
+            follows,
+            Accounts, //
+        },
+        clock_times::Part,
+        transition::TaskState,
+        types::{
+            Block,
+            Waker, //
+        },
+    },
+};
+
+bind_sched_hooks!(Accounts);
+
+impl Accounts {
+    fn leaves(&self, task: Task<'_>, state: u32, now_ns: u64, clock: Option<Reading>) {
+        let Some(account) = self.of(task) else {
+            return;
+        };
+        let doing = match state {
+            RUNNABLE | PREEMPTED => TaskState::PREEMPTED,
+            state if state & ENDED != 0 => TaskState::ENDED,
+            _ => {
+                account.state.set(u64::from(state));
+                account
+                    .blocked_mask
+                    .set(u64::from(task::mask_of::<TaskFilter>(task)));
+                TaskState::BLOCKED
+            }
+        };
+        let from_ns = self.all_from_ns.get();
+        let before = account
+            .current
+            .leave(doing, task.switches(), now_ns, from_ns);
+        if let Some(run) = self.spent(account, Part::Run, before, now_ns, clock) {
+            fgraph::task_ran(task, run.ns);
+            events::task_run::trace(task, run.reported_ns, state);
+        }
+    }
+
+    fn arrives(&self, task: Task<'_>, behind: Task<'_>, now_ns: u64, clock: Option<Reading>) {
+        let Some(account) = self.of(task) else {
+            return;
+        };
+        let from_ns = self.all_from_ns.get();
+        let before = account.current.arrive(task.switches(), now_ns, from_ns);
+        let Some(wait) = self.spent(account, Part::Wait, before, now_ns, clock) else {
+            return;
+        };
+        let since = match wait.seen {
+            Some(TaskState::PREEMPTED) => Since::Preempted,
+            _ => Since::Woken,
+        };
+        fgraph::task_waited(task, wait.ns);
+        events::task_wait::trace(task, wait.reported_ns, since, behind);
+    }
+
+    /// Records that a blocked task is woken.
+    fn unblocks(&self, account: &Account, task: Task<'_>, now_ns: u64, waker: &Waker) {
+        account.unblocker.set(waker);
+        let clock = clock::trace_clock();
+        let from_ns = self.all_from_ns.get();
+        let before = account.current.wake(task.switches(), now_ns, from_ns);
+        let Some(block) = self.spent(account, Part::Block, before, now_ns, clock) else {
+            return;
+        };
+        // Only for tasks that are traced now or were traced when they blocked, because calls that
+        // were recorded then get their exit record later. A stack walk costs more than the rest of
+        // this function.
+        let traced = self.callers.read_once()
+            && u64::from(task::mask_of::<TaskFilter>(task)) | account.blocked_mask.get() != 0;
+        account.caller.set(match traced {
+            true => sched::caller_of(task) as u64,
+            false => 0,
+        });
+        let block = Block {
+            ns: block.reported_ns,
+            state: account.state.get() as u32,
+        };
+        events::task_block::trace(task, &block, waker);
+    }
+}
+
+impl SchedHooks for Accounts {
+    fn switch(&self, prev: Leaving<'_>, next: Arriving<'_>, now_ns: u64) {
+        saved_cmdlines::keep(prev.task, next.task);
+        let clock = clock::trace_clock();
+        if prev.followed {
+            fgraph::current_leaves(prev.state & ENDED != 0);
+            self.leaves(prev.task, prev.state, now_ns, clock);
+        }
+        if next.followed {
+            self.arrives(next.task, prev.task, now_ns, clock);
+        }
+    }
+
+    fn waking(&self, task: Task<'_>, context: u32) {
+        if !follows(task) {
+            return;
+        }
+        // The task may be leaving its CPU at the same time, so nothing else of its state may be
+        // changed here.
+        let Some(account) = self.known(task) else {
+            return;
+        };
+        task::with_current(|waker| {
+            account.waker.set(&Waker {
+                comm: waker.comm(),
+                pid: waker.pid(),
+                context: context as u8,
+            });
+        });
+        if !account.current.is_of(task.switches()) {
+            // It was not observed whether the task left its CPU. If it is leaving it right now, the
+            // switch updates the stamp, and the wakeup ignores this value.
+            account
+                .asleep
+                .set(sched::blocked_in(task).map_or(AWAKE, u64::from));
+        }
+    }
+
+    fn wakeup(&self, task: Task<'_>, cpu: u32, is_new: bool, now_ns: u64) {
+        if !follows(task) {
+            return;
+        }
+        let Some(account) = self.of(task) else {
+            return;
+        };
+        let waker = account.waker.get();
+        if is_new {
+            account.current.begin(task.switches(), now_ns);
+            account.told.transition(clock::trace_clock());
+        } else {
+            let seen = account.current.is_of(task.switches());
+            let asleep = account.asleep.get();
+            // The stamp may be old: the task may have been woken since, while it was not accounted.
+            // So `BLOCKED` alone does not prove that it is blocked.
+            let awake = match seen {
+                true => task.has_cpu() || account.current.get().doing != TaskState::BLOCKED,
+                false => asleep == AWAKE,
+            };
+            if awake {
+                // The task was woken before it left its CPU, or it was woken twice.
+                return;
+            }
+            if !seen {
+                account.state.set(asleep);
+            }
+            self.unblocks(account, task, now_ns, &waker);
+        }
+        events::task_wakeup::trace(task, cpu, &waker);
+    }
+
+    fn migrate(&self, task: Task<'_>, from: u32, to: u32) {
+        events::task_migrate::trace(task, from, to);
+    }
+
+    fn fork(&self, parent: Task<'_>, child: Task<'_>) {
+        // Always reset the entry: the previous task with this id may even have had the same tag.
+        if let Some(account) = self.place(child) {
+            account.open(child.tag(), sched::now_ns());
+        }
+        events::task_fork::trace(parent, child);
+    }
+
+    fn prepare_exec(&self, task: Task<'_>) {
+        let Some(account) = self.of(task) else {
+            return;
+        };
+        account.old_comm.set(task.comm());
+        if task.pid() != task.tgid() {
+            // With the leader's id, the thread also gets the filter decision for the leader.
+            account.current.follow_from(u64::MAX);
+            account.partner.set(task.tgid() as u64);
+            if let Some(leader) = self.tasks.get(task.tgid() as u32) {
+                leader.partner.set(task.pid() as u64);
+            }
+        }
+    }
+
+    fn exec(&self, task: Task<'_>, old_pid: i32, filename: &[u8]) {
+        self.move_to_pid(task);
+        self.evaluated(task);
+        let account = self.of(task);
+        let old_comm = account.map_or(Comm::default(), |account| account.old_comm.get());
+        events::task_exec::trace(task, old_pid, &old_comm, &filename);
+    }
+
+    fn changes(&self, task: Task<'_>) {
+        let Some(account) = self.known(task) else {
+            return;
+        };
+        account
+            .old_mask
+            .set(u64::from(task::mask_of::<TaskFilter>(task)));
+        if !follow::follows_everyone() {
+            // The task may be accounted before the start of its accounting is set.
+            account.current.follow_from(u64::MAX);
+        }
+    }
+
+    fn rename(&self, task: Task<'_>, comm: Comm) {
+        saved_cmdlines::changes(task);
+        self.evaluated(task);
+        let old_mask = self.known(task).map_or(0, |account| account.old_mask.get());
+        events::task_set_comm::trace(task, &comm, old_mask as u32);
+    }
+
+    fn exit(&self, task: Task<'_>, group_dead: bool, now_ns: u64) {
+        if let Some(account) = self.of(task) {
+            let mut totals = account.told.totals(&account.totals());
+            let current = account.current.get();
+            if current.doing == TaskState::RUNNING && account.current.is_of(task.switches()) {
+                let run_ns = current.elapsed_ns(now_ns);
+                let reported_ns = account.told.elapsed_ns(clock::trace_clock(), run_ns);
+                totals.run_ns = totals.run_ns.wrapping_add(reported_ns);
+            }
+            events::task_exit::trace(task, group_dead, &totals);
+        }
+        fgraph::current_ends();
+    }
+
+    fn reclaim(&self) {
+        if !self.tasks.is_large() {
+            return;
+        }
+        self.tasks.reclaim(|| {
+            task::for_each(|task| {
+                let account = self.tasks.mark(task.pid() as u32);
+                // The state of a thread that executes a program is stored under its former id.
+                if let Some(partner) = account.map(|account| account.partner.get()) {
+                    self.tasks.mark(partner as u32);
+                }
+            });
+        });
+    }
+}
