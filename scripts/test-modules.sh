@@ -5,8 +5,8 @@
 # Makes the files that tests need in the guest in addition to OUTPUT/ferrotrace.ko. CASES is one of
 # cases, clients, lockdown, oops, reboot, upstream, soak and rounds. For lockdown, makes signed.ko,
 # with the signature of a kernel that was built here. For cases and clients, makes ktrace_test.ko
-# (tests/module/); for cases and oops, ktrace_failcall.ko; for cases, further test modules, and
-# modules that must be refused; for cases and upstream, copies the kernel's own tests of ftrace; for
+# (tests/module/); for cases and oops, ktrace_failcall.ko; for cases, further test modules, the
+# module of samples/, and modules that must be refused; for cases and upstream, copies the kernel's own tests of ftrace; for
 # clients, makes the plugin of libtraceevent. Run in the build environment.
 
 # shellcheck source=scripts/lib.sh
@@ -32,6 +32,7 @@ cases | oops)
 	"${cross#*=}strip" --strip-debug -o "$dir/ktrace_failcall.ko" "$out/ktrace_failcall.ko" ;;
 esac
 if [ "$cases" = cases ]; then
+	"${cross#*=}strip" --strip-debug -o "$dir/thermal_sample.ko" "$out/thermal_sample.ko"
 	"${cross#*=}strip" --strip-debug -o "$dir/ktrace_slowname.ko" "$out/ktrace_slowname.ko"
 	[ ! -e "$out/ktrace_kunit.ko" ] ||
 		"${cross#*=}strip" --strip-debug -o "$dir/ktrace_kunit.ko" "$out/ktrace_kunit.ko"

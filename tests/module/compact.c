@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* ktrace is built into each module that uses it. */
-#include "../../src/ktrace/compact/compact.c"
+/* Changes the packs of ferrotrace, as if the counter of the CPU had been set back. */
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/percpu.h>
 
+#include "../../src/ktrace/compact/compact.h"
 #include "contexts.h"
 
 /* Defined in symbols.c. */

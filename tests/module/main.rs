@@ -26,7 +26,6 @@ use kernel::{
 pub mod ktrace;
 
 mod events;
-mod unused;
 
 use events::Foo;
 

@@ -83,12 +83,6 @@ u64 ktrace_raw_context(u64 *flags)
  * notifier is what the kernel offers to modules on all architectures.
  */
 
-/* The per-CPU packs of a trace array. */
-struct ktrace_pack_set {
-	struct list_head list;
-	struct ktrace_pack __percpu *packs;
-};
-
 /* Guards the list. The flag is written with it held, and read without. */
 static DEFINE_MUTEX(ktrace_pack_mutex);
 static LIST_HEAD(ktrace_pack_sets);

@@ -334,6 +334,12 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_leaf(struct ktrace_p
 	return end;
 }
 
+/* The per-CPU packs of a trace array. */
+struct ktrace_pack_set {
+	struct list_head list;
+	struct ktrace_pack __percpu *packs;
+};
+
 /* For each slot, the packs of its hook if that uses compact records, else NULL. */
 extern struct ktrace_pack __percpu *ktrace_packs[];
 void ktrace_set_packs(unsigned int slot, struct ktrace_pack __percpu *packs);

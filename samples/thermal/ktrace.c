@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: GPL-2.0
 /* ktrace is built into each module that uses it. */
-#include "../../src/ktrace/hook/ftrace_ops.c"
+#include "../../src/ktrace/ktrace.c"

@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0
-/* ktrace is built into each module that uses it. */
-#include "../../src/ktrace/task/task.c"
