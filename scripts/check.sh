@@ -68,7 +68,7 @@ check_shellcheck() {
 # The ignored types apply to patches for the kernel's own tree, and to a macro of its headers.
 check_checkpatch() {
 	files '*.c' '*.h' '*.rs' '*.sh' '*.tc' Makefile Kbuild qemu/init tests/run tests/case \
-		tests/functions tests/host/run .ci/run ci/run |
+		tests/host/run .ci/run ci/run |
 		in_env xargs perl "$source/scripts/checkpatch.pl" --no-tree --terse --quiet \
 			--no-summary --show-types --max-line-length=100 \
 			--ignore=FILE_PATH_CHANGES,PREFER_DEFINED_ATTRIBUTE_MACRO -f

@@ -5,7 +5,7 @@
  * A task that executes commands of a test. Commands are read from the FIFO
  * DIRECTORY/NAME.in, one per line. When a command is done, the actor writes a line
  * to DIRECTORY/NAME.out. So a test knows exactly which calls were made, and that
- * they have returned. The functions for tests are in tests/functions.
+ * they have returned. The functions for tests are in tests/lib/workers.sh.
  *
  *	id		answers with the thread ID and the process ID
  *	call [N [WHAT]]	makes N (1) system calls WHAT (see calls[])

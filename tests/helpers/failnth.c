@@ -6,7 +6,7 @@
  *        failnth FIRST-LAST read FILE [any]
  *
  * Performs an operation in which the Nth allocation fails (fail-nth). The files in
- * debugfs select the allocations that count; see faults_within() in tests/functions.
+ * debugfs select the allocations that count; see select_faults_in_range() in tests/lib/faults.sh.
  *
  * If N is 0, no allocation fails, and any kernel will do. The first form prints the
  * result: `ok`, or the call that failed and its errno, as in `mkdir ENOMEM`. The exit
