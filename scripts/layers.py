@@ -13,8 +13,8 @@ An import is a `use` or a path in Rust, also of what another module re-exports; 
 and a call from one file to a function of C that another file defines. Comments do not count, nor do
 `mod` declarations. Calls of C to functions that Rust defines are callbacks, and no imports.
 
-Files of a layer may import those of the layers below, and each other, but never in a circle: neither
-of files nor of folders. Prints each import that breaks this; exits with 1 if there is one.
+Files of a layer may import those of the layers below, and each other, but never in a circle of
+files or of folders. Prints each import that breaks this; exits with 1 if there is one.
 """
 
 import fnmatch
@@ -31,9 +31,9 @@ COMMENTS = re.compile(
 
 
 INCLUDE = re.compile(r'^#\s*include\s+"([^"]+)"', re.MULTILINE)
-# Of a function that is not static.
+# Of a function that is not static; a weak one only takes the place of a callback.
 DEFINITION = re.compile(
-    r"^(?!static|extern|#|\s)[\w *]*?\b(\w+)\([^;{}]*\)\s*\n\{", re.MULTILINE
+    r"^(?!static|extern|#|\s|[^\n]*__weak)[\w *]*?\b(\w+)\([^;{}]*\)\s*\n\{", re.MULTILINE
 )
 
 

@@ -6,8 +6,8 @@
 # cases, clients, lockdown, oops, reboot, upstream, soak and rounds. For lockdown, makes signed.ko,
 # with the signature of a kernel that was built here. For cases and clients, makes ktrace_test.ko
 # (tests/module/); for cases and oops, ktrace_failcall.ko; for cases, further test modules, the
-# module of samples/, and modules that must be refused; for cases and upstream, copies the kernel's own tests of ftrace; for
-# clients, makes the plugin of libtraceevent. Run in the build environment.
+# module of samples/, and modules that must be refused; for cases and upstream, copies the kernel's
+# own tests of ftrace; for clients, makes the plugin of libtraceevent. Run in the build environment.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"

@@ -379,7 +379,11 @@ impl Control {
             seq_print!(out, "recursion: {}\n", count(Count::Recursion));
             seq_print!(out, "shadow stack overrun: {}\n", count(Count::StackFull));
             seq_print!(out, "truncated stack traces: {}\n", count(Count::StackCut));
-            seq_print!(out, "filter updates lost: {}\n", state.verdicts_lost());
+            seq_print!(
+                out,
+                "filter updates lost: {}\n",
+                state.filter_updates_lost()
+            );
             seq_print!(out, "tasks accounted: {}\n", state.accounts());
             seq_print!(out, "accounting gaps: {}\n", state.time_gaps());
             seq_print!(out, "task tables KiB: {}\n", state.tables_size() / 1024);

@@ -21,9 +21,10 @@
 //!
 //! # Fast path
 //!
-//! Ordinary calls and returns do not reach [`Graph::called`] and [`Graph::returned`]; they take a
-//! fast path in C ([`Graph::usual`]), which ends in [`Graph::began`], [`Graph::ended`] and similar
-//! callbacks. Both paths use the same frames, and leave the same value in the task data word.
+//! Ordinary calls and returns do not reach [`Graph::entry`] and [`Graph::ret`]; they take a fast
+//! path in C ([`Graph::fast_path`]), which ends in [`Graph::fast_entry`], [`Graph::fast_ret`] and
+//! similar callbacks. Both paths use the same frames, and leave the same value in the task data
+//! word.
 //!
 //! # Interrupts
 //!

@@ -80,7 +80,7 @@ impl Accounts {
         }
     }
 
-    fn arrives(&self, task: Task<'_>, behind: Task<'_>, now_ns: u64, clock: Option<Reading>) {
+    fn arrives(&self, task: Task<'_>, prev: Task<'_>, now_ns: u64, clock: Option<Reading>) {
         let Some(account) = self.of(task) else {
             return;
         };
@@ -94,7 +94,7 @@ impl Accounts {
             _ => Since::Woken,
         };
         fgraph::task_waited(task, wait.ns);
-        events::task_wait::trace(task, wait.reported_ns, since, behind);
+        events::task_wait::trace(task, wait.reported_ns, since, prev);
     }
 
     /// Records that a blocked task is woken.
@@ -171,7 +171,7 @@ impl SchedHooks for Accounts {
         let waker = account.waker.get();
         if is_new {
             account.current.begin(task.switches(), now_ns);
-            account.told.transition(clock::trace_clock());
+            account.reported.transition(clock::trace_clock());
         } else {
             let seen = account.current.is_of(task.switches());
             let asleep = account.asleep.get();
@@ -250,11 +250,11 @@ impl SchedHooks for Accounts {
 
     fn exit(&self, task: Task<'_>, group_dead: bool, now_ns: u64) {
         if let Some(account) = self.of(task) {
-            let mut totals = account.told.totals(&account.totals());
+            let mut totals = account.reported.totals(&account.totals());
             let current = account.current.get();
             if current.doing == TaskState::RUNNING && account.current.is_of(task.switches()) {
                 let run_ns = current.elapsed_ns(now_ns);
-                let reported_ns = account.told.elapsed_ns(clock::trace_clock(), run_ns);
+                let reported_ns = account.reported.elapsed_ns(clock::trace_clock(), run_ns);
                 totals.run_ns = totals.run_ns.wrapping_add(reported_ns);
             }
             events::task_exit::trace(task, group_dead, &totals);

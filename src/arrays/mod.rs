@@ -101,7 +101,7 @@ pub(crate) struct Array {
     profile: Option<Arc<Profile>>,
 }
 
-/// What a trace array gets from the layers above this one: its control files and the options of the
+/// Creates what the layers above add to a trace array: its control files and the options of the
 /// tracer.
 pub(crate) trait Attachments: Send {
     /// Creates the control files of `tr`, whose state has this serial number. They are removed when
@@ -255,7 +255,7 @@ impl State {
     }
 
     /// Returns the number of filter updates that were lost since the module was loaded.
-    pub(crate) fn verdicts_lost(&self) -> u64 {
+    pub(crate) fn filter_updates_lost(&self) -> u64 {
         let now = self.watch.as_ref().map_or(0, |watch| watch.lost());
         self.past_lost.wrapping_add(now)
     }
@@ -307,7 +307,7 @@ impl State {
     fn close_watch(&mut self) {
         let filtered = self.arrays.iter().any(|array| !array.filter.is_empty());
         if !filtered && self.accounts.is_none() {
-            self.past_lost = self.verdicts_lost();
+            self.past_lost = self.filter_updates_lost();
             self.watch = None;
         }
     }

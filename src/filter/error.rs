@@ -72,7 +72,7 @@ impl Fault {
         c"Invalid value (expected 0 or 1)",
         c"Out of memory",
         c"Invalid depth",
-        c"Invalid threshold (expected [total|run|wait|block] MICROSECONDS)",
+        c"Invalid threshold (expected [total|run|wait|block] US)",
         c"Compact records are not supported in a persistent buffer",
         c"Compact records are not supported with this kernel",
     ];

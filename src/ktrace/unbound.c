@@ -12,8 +12,13 @@
 
 /* bind_function_hook!() */
 void __weak ktrace_function_hit(unsigned int slot, unsigned long ip, unsigned long parent_ip,
-				struct ftrace_regs *fregs, unsigned int context, pid_t pid) { }
-void __weak ktrace_function_recursed(unsigned int slot) { }
+				struct ftrace_regs *fregs, unsigned int context, pid_t pid)
+{
+}
+
+void __weak ktrace_function_recursed(unsigned int slot)
+{
+}
 
 /* bind_graph_hook!() */
 int __weak ktrace_graph_slow_entry(const struct ftrace_graph_ent *call, struct ktrace_graph *graph,
@@ -30,18 +35,35 @@ int __weak ktrace_graph_fast_entry(const struct ftrace_graph_ent *call, struct k
 }
 
 void __weak ktrace_graph_slow_ret(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
-				  struct ftrace_regs *fregs, struct task_struct *task) { }
+				  struct ftrace_regs *fregs, struct task_struct *task)
+{
+}
+
 void __weak ktrace_graph_fast_ret(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
 				  struct ftrace_regs *fregs, struct task_struct *task,
-				  u64 total_ns, u64 written) { }
+				  u64 total_ns, u64 written)
+{
+}
+
 void __weak ktrace_graph_fast_ret_late(const struct ftrace_graph_ret *ret,
 				       struct ktrace_graph *graph, struct ftrace_regs *fregs,
-				       struct task_struct *task, u64 total_ns) { }
+				       struct task_struct *task, u64 total_ns)
+{
+}
+
 void __weak ktrace_graph_fast_ret_profile(const struct ftrace_graph_ret *ret,
 					  struct ktrace_graph *graph, u64 total_ns,
-					  unsigned int cpu) { }
-void __weak ktrace_graph_overrun(struct ktrace_graph *graph) { }
-void __weak ktrace_graph_interposed(unsigned int context) { }
+					  unsigned int cpu)
+{
+}
+
+void __weak ktrace_graph_overrun(struct ktrace_graph *graph)
+{
+}
+
+void __weak ktrace_graph_interposed(unsigned int context)
+{
+}
 
 /* bind_tracer!() */
 unsigned int __weak ktrace_print_line(struct trace_iterator *iter)
@@ -61,34 +83,94 @@ u32 __weak ktrace_idle_mask(unsigned int cpu)
 }
 
 void __weak ktrace_switched(u32 *mask, bool preempt, struct task_struct *prev,
-			    struct task_struct *next, unsigned int prev_state) { }
-void __weak ktrace_new_task(struct task_struct *parent, struct task_struct *task) { }
-void __weak ktrace_rename_task(struct task_struct *task, const char *comm) { }
-void __weak ktrace_prepare_exec_task(struct task_struct *task) { }
-void __weak ktrace_exec_task(struct task_struct *task, pid_t old_pid) { }
-void __weak ktrace_free_task(struct task_struct *task) { }
-void __weak ktrace_recheck_tasks(void) { }
-void __weak ktrace_reclaim_tasks(void) { }
+			    struct task_struct *next, unsigned int prev_state)
+{
+}
+
+void __weak ktrace_new_task(struct task_struct *parent, struct task_struct *task)
+{
+}
+
+void __weak ktrace_rename_task(struct task_struct *task, const char *comm)
+{
+}
+
+void __weak ktrace_prepare_exec_task(struct task_struct *task)
+{
+}
+
+void __weak ktrace_exec_task(struct task_struct *task, pid_t old_pid)
+{
+}
+
+void __weak ktrace_free_task(struct task_struct *task)
+{
+}
+
+void __weak ktrace_recheck_tasks(void)
+{
+}
+
+void __weak ktrace_reclaim_tasks(void)
+{
+}
 
 /* bind_sched_hooks!() */
 void __weak ktrace_sched_switch(struct task_struct *prev, struct task_struct *next,
-				unsigned int state, bool of_prev, bool of_next, u64 now) { }
-void __weak ktrace_sched_waking(struct task_struct *task, unsigned int context) { }
+				unsigned int state, bool of_prev, bool of_next, u64 now)
+{
+}
+
+void __weak ktrace_sched_waking(struct task_struct *task, unsigned int context)
+{
+}
+
 void __weak ktrace_sched_wakeup(struct task_struct *task, unsigned int cpu, bool is_new,
-				u64 now) { }
+				u64 now)
+{
+}
+
 void __weak ktrace_sched_migrate(struct task_struct *task, unsigned int from,
-				 unsigned int to) { }
-void __weak ktrace_sched_fork(struct task_struct *parent, struct task_struct *child) { }
-void __weak ktrace_sched_prepare_exec(struct task_struct *task) { }
-void __weak ktrace_sched_exec(struct task_struct *task, pid_t old_pid, const char *filename) { }
-void __weak ktrace_sched_changes(struct task_struct *task) { }
-void __weak ktrace_sched_rename(struct task_struct *task, const char *comm) { }
-void __weak ktrace_sched_exit(struct task_struct *task, bool group_dead, u64 now) { }
-void __weak ktrace_sched_reclaim(void) { }
+				 unsigned int to)
+{
+}
+
+void __weak ktrace_sched_fork(struct task_struct *parent, struct task_struct *child)
+{
+}
+
+void __weak ktrace_sched_prepare_exec(struct task_struct *task)
+{
+}
+
+void __weak ktrace_sched_exec(struct task_struct *task, pid_t old_pid, const char *filename)
+{
+}
+
+void __weak ktrace_sched_changes(struct task_struct *task)
+{
+}
+
+void __weak ktrace_sched_rename(struct task_struct *task, const char *comm)
+{
+}
+
+void __weak ktrace_sched_exit(struct task_struct *task, bool group_dead, u64 now)
+{
+}
+
+void __weak ktrace_sched_reclaim(void)
+{
+}
 
 /* bind_instances_changed!(), bind_text_leaves!() and bind_event_users!() */
-void __weak ktrace_deferred(void) { }
-void __weak ktrace_module_text_goes(const struct module *module, bool init_only) { }
+void __weak ktrace_deferred(void)
+{
+}
+
+void __weak ktrace_module_text_goes(const struct module *module, bool init_only)
+{
+}
 
 int __weak ktrace_event_users_changed(bool any)
 {

@@ -78,14 +78,14 @@ impl PendingExecs {
     }
 
     /// Adds an entry. Returns false if the table was full and another entry was replaced.
-    pub(crate) fn put(&mut self, tag: u32, born: InheritedFlags) -> bool {
+    pub(crate) fn put(&mut self, tag: u32, flags: InheritedFlags) -> bool {
         self.take(tag);
         if let Some(place) = self.places.iter_mut().find(|place| place.0 == 0) {
-            *place = (tag, born);
+            *place = (tag, flags);
             return true;
         }
         if let Some(place) = self.places.get_mut(self.next) {
-            *place = (tag, born);
+            *place = (tag, flags);
         }
         self.next = self.next.wrapping_add(1) % MAX_PENDING_EXECS;
         false
@@ -93,8 +93,8 @@ impl PendingExecs {
 
     /// Clears the parts in `what` for the trace array with this bit, in all entries.
     pub(crate) fn forget(&mut self, bit: u32, what: Forget) {
-        for (_, born) in &mut self.places {
-            born.forget(bit, what);
+        for (_, flags) in &mut self.places {
+            flags.forget(bit, what);
         }
     }
 }

@@ -318,15 +318,15 @@ impl TaskFilter {
     fn evaluate_one(&self, slot: u32, filter: &Filter, since: u32, task: Task<'_>) -> bool {
         loop {
             let subject = TaskInfo::new(task, task.comm());
-            let born = self.inherited(&self.rules.lock(), &subject);
-            let traced = filter.evaluate(&subject.as_task(), born.lineage(slot));
+            let flags = self.inherited(&self.rules.lock(), &subject);
+            let traced = filter.evaluate(&subject.as_task(), flags.lineage(slot));
             let mut rules = self.rules.lock();
             // The id may already belong to another task, whose decision must not be overwritten. If
             // it is reused later, `new_task()` waits for the lock.
             if task.is_released() {
                 return false;
             }
-            if task.pid() != subject.pid || self.inherited(&rules, &subject) != born {
+            if task.pid() != subject.pid || self.inherited(&rules, &subject) != flags {
                 // The task has executed a program in between.
                 continue;
             }
@@ -389,10 +389,10 @@ impl TaskFilter {
     }
 
     /// Evaluates all filters for a task with this inherited selection. Any context.
-    fn evaluate(&self, subject: &TaskInfo, born: InheritedFlags) -> u32 {
+    fn evaluate(&self, subject: &TaskInfo, flags: InheritedFlags) -> u32 {
         let mut mask = 0;
         self.filters.for_each(|slot, filter| {
-            let traced = filter.evaluate(&subject.as_task(), born.lineage(slot));
+            let traced = filter.evaluate(&subject.as_task(), flags.lineage(slot));
             mask |= u32::from(traced) << slot;
         });
         mask
@@ -402,13 +402,13 @@ impl TaskFilter {
     /// held and in the generation that the mask belongs to.
     fn decide(&self, subject: &TaskInfo) -> (Guard<'_, FilterUpdates, SpinLockBackend>, u32) {
         loop {
-            let (generation, born) = {
+            let (generation, flags) = {
                 let rules = self.rules.lock();
                 (rules.generation, self.inherited(&rules, subject))
             };
-            let mask = self.evaluate(subject, born);
+            let mask = self.evaluate(subject, flags);
             let rules = self.rules.lock();
-            if rules.generation == generation && self.inherited(&rules, subject) == born {
+            if rules.generation == generation && self.inherited(&rules, subject) == flags {
                 return (rules, mask);
             }
         }
@@ -442,8 +442,8 @@ impl TaskFilter {
         }
         if !entry.is_of(subject.tag) {
             entry.clear();
-            if let Some(born) = rules.pending_execs.take(subject.tag) {
-                entry.set_inherited(born);
+            if let Some(flags) = rules.pending_execs.take(subject.tag) {
+                entry.set_inherited(flags);
             }
         }
         entry.set_verdict(mask, subject.tag);
@@ -513,10 +513,10 @@ impl TaskHooks for TaskFilter {
                 let rules = self.rules.lock();
                 (rules.generation, self.inherited(&rules, &parent))
             };
-            let (mut born, mut mask) = (InheritedFlags::default(), 0u32);
+            let (mut flags, mut mask) = (InheritedFlags::default(), 0u32);
             self.filters.for_each(|slot, filter| {
                 let lineage = filter.child(&parent.as_task(), of_parent.lineage(slot));
-                born.add(slot, lineage);
+                flags.add(slot, lineage);
                 mask |= u32::from(filter.evaluate(&subject.as_task(), lineage)) << slot;
             });
             let mut rules = self.rules.lock();
@@ -533,8 +533,8 @@ impl TaskHooks for TaskFilter {
             let overruled = pending_recheck && before.is_some_and(|entry| entry.mask() != mask);
             // If there is an entry, it is always overwritten: it may belong to a former owner of
             // the id.
-            if let Some(entry) = self.store(&mut rules, &subject, mask, !born.is_empty()) {
-                entry.set_inherited(born);
+            if let Some(entry) = self.store(&mut rules, &subject, mask, !flags.is_empty()) {
+                entry.set_inherited(flags);
                 entry.decided_gen.set(0);
                 entry.pending_recheck.set(match pending_recheck {
                     true => rules.generation,
@@ -595,8 +595,8 @@ impl TaskHooks for TaskFilter {
             return;
         }
         let mut rules = self.rules.lock();
-        let born = self.inherited(&rules, &subject);
-        if !born.is_empty() && !rules.pending_execs.put(subject.tag, born) {
+        let flags = self.inherited(&rules, &subject);
+        if !flags.is_empty() && !rules.pending_execs.put(subject.tag, flags) {
             self.lost.add(1, Relaxed);
         }
     }

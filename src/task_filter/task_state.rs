@@ -105,15 +105,15 @@ impl Entry {
         }
     }
 
-    pub(super) fn set_inherited(&self, born: InheritedFlags) {
-        self.traced.set(born.traced);
-        self.excluded.set(born.excluded);
+    pub(super) fn set_inherited(&self, flags: InheritedFlags) {
+        self.traced.set(flags.traced);
+        self.excluded.set(flags.excluded);
     }
 
     pub(super) fn clear_inherited(&self, bit: u32, what: Forget) {
-        let mut born = self.inherited();
-        born.forget(bit, what);
-        self.set_inherited(born);
+        let mut flags = self.inherited();
+        flags.forget(bit, what);
+        self.set_inherited(flags);
     }
 
     /// Resets the state to that of an unused id.

@@ -76,7 +76,7 @@ pub(crate) struct Account {
     pub(crate) run_ns: RelaxedU64,
     pub(crate) wait_ns: RelaxedU64,
     pub(crate) block_ns: RelaxedU64,
-    pub(crate) told: ClockAdjusted,
+    pub(crate) reported: ClockAdjusted,
     /// The id with which the task may be about to exchange its own: for a thread that executes a
     /// program, the id of its process leader; for the leader, the id of that thread.
     pub(crate) partner: RelaxedU64,
@@ -105,7 +105,7 @@ impl Account {
         self.run_ns.set(0);
         self.wait_ns.set(0);
         self.block_ns.set(0);
-        self.told.open();
+        self.reported.open();
         self.tag.set(u64::from(tag));
     }
 
@@ -123,7 +123,7 @@ impl Account {
         self.run_ns.set(from.run_ns.get());
         self.wait_ns.set(from.wait_ns.get());
         self.block_ns.set(from.block_ns.get());
-        self.told.inherit(&from.told);
+        self.reported.inherit(&from.reported);
     }
 
     pub(crate) fn sum(&self, part: Part) -> &RelaxedU64 {

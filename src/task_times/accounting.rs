@@ -316,7 +316,7 @@ impl Accounts {
         account.sum(part).add_alone(ns);
         Some(Spent {
             ns,
-            reported_ns: account.told.end(part, clock, ns),
+            reported_ns: account.reported.end(part, clock, ns),
             seen: Some(stamp.doing),
         })
     }
@@ -331,7 +331,7 @@ impl Accounts {
         now_ns: u64,
         clock: Option<Reading>,
     ) -> Option<Spent> {
-        account.told.transition(clock);
+        account.reported.transition(clock);
         let Previous::AtLeast(from_ns) = before else {
             if before == Previous::Missed {
                 self.gap();

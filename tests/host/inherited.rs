@@ -18,19 +18,19 @@ const EXCLUDED: Inherited = Inherited {
 };
 
 fn flags(slot: u32, lineage: Inherited) -> InheritedFlags {
-    let mut born = InheritedFlags::default();
-    born.add(slot, lineage);
-    born
+    let mut flags = InheritedFlags::default();
+    flags.add(slot, lineage);
+    flags
 }
 
 #[test]
 fn each_slot_has_its_own() {
-    let mut born = flags(0, TRACED);
-    born.add(31, EXCLUDED);
-    assert!(!born.is_empty());
-    assert_eq!(born.lineage(0), TRACED);
-    assert_eq!(born.lineage(1), Inherited::default());
-    assert_eq!(born.lineage(31), EXCLUDED);
+    let mut flags = flags(0, TRACED);
+    flags.add(31, EXCLUDED);
+    assert!(!flags.is_empty());
+    assert_eq!(flags.lineage(0), TRACED);
+    assert_eq!(flags.lineage(1), Inherited::default());
+    assert_eq!(flags.lineage(31), EXCLUDED);
 }
 
 #[test]

@@ -31,6 +31,16 @@ select_faults_in_range() {
 	echo 0 >/sys/kernel/debug/fail_page_alloc/min-order
 }
 
+# reject_faults_in_function FUNCTION: no allocation fails in that function and in the functions that
+# it calls, instead of in those of kmemleak.
+reject_faults_in_function() {
+	read_function_range "$1"
+	for _fault in /sys/kernel/debug/failslab /sys/kernel/debug/fail_page_alloc; do
+		echo "$range_start" >$_fault/reject-start
+		echo "$range_end" >$_fault/reject-end
+	done
+}
+
 # select_faults_in_module: selects allocations on behalf of the module.
 select_faults_in_module() {
 	_start=$(sed -n 's/^ferrotrace .* 0x\([0-9a-f]*\).*/\1/p' /proc/modules)

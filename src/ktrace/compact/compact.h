@@ -138,7 +138,7 @@ static __always_inline u64 ktrace_raw_flags(void)
  */
 #define KTRACE_MEMBER(type, base, offset) (*(type *)((void *)(base) + (offset)))
 
-/* Results of the fast path. All from KTRACE_PACK_OTHER on mean that nothing was written. */
+/* Results of the fast path. All from KTRACE_PACK_FALLBACK on mean that nothing was written. */
 enum ktrace_pack_end {
 	KTRACE_PACK_WRITTEN,
 	/* Written; records of interrupts have to be committed. */

@@ -268,7 +268,7 @@ struct trace_event_functions ktrace_event_functions = {
 	.trace = ktrace_event_trace,
 };
 
-/* Prints a packed record item by item, without the name of the event: compact/print.rs. */
+/* Prints a packed record item by item, without the name of the event: output/print_compact.rs. */
 static enum print_line_t ktrace_pack_trace(struct trace_iterator *iter, int flags,
 					   struct trace_event *event)
 {

@@ -21,7 +21,7 @@
 //! of the module exists any more. The kernel clears only buffers in which such an event was
 //! enabled, and not for offline CPUs. The module itself clears the buffers of these CPUs, and the
 //! buffers that contain records of events that are written directly and cannot be enabled
-//! ([`TraceArray::forget_records`](super::array::trace_array::TraceArray::forget_records)).
+//! ([`TraceArray::clear_records`](super::array::trace_array::TraceArray::clear_records)).
 //!
 //! # Types
 //!

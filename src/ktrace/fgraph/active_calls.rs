@@ -366,7 +366,7 @@ impl<'a> Call<'a> {
         Self { open, func, fregs }
     }
 
-    /// Returns a copy for the slow path; see [`Open::again`].
+    /// Returns a copy for the slow path; see [`Open::reborrow`].
     #[inline(always)]
     pub fn reborrow(&self) -> Self {
         // INVARIANT: All values are those of `self`, for which the invariants hold.
@@ -456,7 +456,7 @@ impl<'a> Return<'a> {
         }
     }
 
-    /// Returns a copy for the slow path; see [`Open::again`].
+    /// Returns a copy for the slow path; see [`Open::reborrow`].
     #[inline(always)]
     pub fn reborrow(&self) -> Self {
         // INVARIANT: All values are those of `self`, for which the invariants hold.

@@ -76,9 +76,8 @@ pub unsafe fn dispatch_fast_entry<G: Bound>(
     let call = unsafe { Call::new(open, call.func, fregs) };
     // SAFETY: The frame was filled in on the shadow stack, as the caller guarantees, and exists
     // until the callback returns.
-    inner
-        .state
-        .fast_entry(&call, unsafe { FrameRef::made(frame) })
+    let frame = unsafe { FrameRef::made(frame) };
+    inner.state.fast_entry(&call, frame)
 }
 
 /// Calls `with` with the hook and a return.

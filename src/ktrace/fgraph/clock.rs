@@ -25,9 +25,9 @@ extern "C" {
 ///
 /// While the system is suspended, the counter continues or is set back, and the clock stops. This
 /// does not affect a call that loses its CPU before: at the switch, the hook notes the time of the
-/// clock ([`super::FrameRef::note`]). The calls in which the last CPU is suspended do not lose it:
-/// their duration is what the counter says, which includes the time of the suspend, or 0 ns if the
-/// counter was set back. The same applies to calls of idle tasks.
+/// clock ([`super::FrameRef::save_off_cpu`]). The calls in which the last CPU is suspended do not
+/// lose it: their duration is what the counter says, which includes the time of the suspend, or 0
+/// ns if the counter was set back. The same applies to calls of idle tasks.
 pub(super) struct CallClock {
     /// Length of a counter tick in ns, times 2^[`MULT_SHIFT`].
     mult: Atomic<u32>,

@@ -55,7 +55,7 @@ struct ktrace_graph {
 	/* A variable of the kernel. */
 	const u32 *max_depth;
 	/*
-	 * Points to one of @places. No task data word matches the first one, so all calls take the
+	 * Points to one of @layouts. No task data word matches the first one, so all calls take the
 	 * slow path. The second one is used once it is known where the kernel puts data.
 	 */
 	struct ktrace_layout *layout;

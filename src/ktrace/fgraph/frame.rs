@@ -43,9 +43,9 @@ const NOTED: u64 = 1 << 63;
 pub(super) struct Stored {
     /// The start of the call: a [`CounterTime`], or [`NOTED`] and ns of [`clock::local_ns`].
     begun: Atomic<u64>,
-    /// The words of [`FrameRef::note`].
+    /// The words of [`FrameRef::save_off_cpu`].
     off_cpu: [Atomic<u64>; 2],
-    /// The hook's half word of [`super::Call::keep`].
+    /// The hook's half word of [`super::Call::reserve_frame`].
     half: u32,
     /// The tag of the hook, and below it the flags.
     tag_flags: Atomic<u32>,

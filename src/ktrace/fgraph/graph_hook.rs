@@ -19,7 +19,7 @@ pub trait GraphHook: Send + Sync + Sized + 'static {
     /// return too. Any context; must not sleep, allocate, print or take a lock.
     fn entry(&self, call: &Call<'_>) -> bool;
 
-    /// Handles the return of a call for which [`called`](Self::entry) returned true. Any context;
+    /// Handles the return of a call for which [`entry`](Self::entry) returned true. Any context;
     /// must not sleep, allocate, print or take a lock.
     fn ret(&self, ret: &Return<'_>);
 
@@ -35,7 +35,7 @@ pub trait GraphHook: Send + Sync + Sized + 'static {
         false
     }
 
-    /// Handles a fast-path return if [`FastPathConfig::adds_up`] is set: a call of `func` took
+    /// Handles a fast-path return if [`FastPathConfig::profile`] is set: a call of `func` took
     /// `total_ns`, and stayed on CPU `cpu`. Context as for [`GraphHook::ret`].
     fn fast_ret_profile(&self, _cpu: usize, _func: usize, _total_ns: u64) {}
 
@@ -44,8 +44,8 @@ pub trait GraphHook: Send + Sync + Sized + 'static {
     fn fast_ret(&self, _ret: &Return<'_>, _total_ns: u64, _written: bool) {}
 
     /// Handles a fast-path return whose entry is not written, and for whose callers that is not
-    /// known. The call took at least [`FastPathConfig::least_ns`], if there is a limit. Context as
-    /// for [`GraphHook::ret`].
+    /// known. The call took at least [`FastPathConfig::threshold_ns`], if there is a limit. Context
+    /// as for [`GraphHook::ret`].
     fn fast_ret_late(&self, _ret: &Return<'_>, _total_ns: u64) {}
 
     /// Handles a fast-path call that found the shadow stack full. Context as for

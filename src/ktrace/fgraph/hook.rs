@@ -172,7 +172,7 @@ impl<G: Bound> Hook<G> {
             return Err(ENOMEM);
         }
         let tag = next_tag();
-        // `usual()` refers to parts of `state`, which lives as long as `inner`.
+        // `fast_path()` refers to parts of `state`, which lives as long as `inner`.
         let shared = Shared::new(
             state.fast_path(tag),
             slot,
@@ -369,9 +369,7 @@ unsafe fn free<G: Bound>(inner: *mut Inner<G>) {
         // does not know the hook any more, not for open calls either.
         return drop(unsafe { KBox::from_raw(inner) });
     }
-    pr_warn!(
-        "failed to unregister fgraph_ops; it stays registered but inactive, the module cannot be unloaded\n"
-    );
+    pr_warn!("failed to unregister fgraph_ops; it stays registered, but is not called\n");
     // SAFETY: `inner` is from `into_raw()`, and stays allocated. The kernel still reads the filter
     // of a listed hook, which is that of the trace array, so that is kept too. With this flag, the
     // kernel would also have the hook called for other tasks. `trace_types_lock` is held, as the

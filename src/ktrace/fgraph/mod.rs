@@ -12,8 +12,8 @@
 //!
 //! The kernel has a shadow stack for each task, with a frame for each open call that is traced,
 //! including calls of interrupts on top of the task. A hook may add its own frame to a call
-//! ([`Call::keep`]), and finds it again when the call returns, on any CPU and at any time. Until
-//! then, the frames of the callers are accessible too.
+//! ([`Call::reserve_frame`]), and finds it again when the call returns, on any CPU and at any time.
+//! Until then, the frames of the callers are accessible too.
 //!
 //! When a hook is removed, its frames remain on the stacks of sleeping tasks. The kernel calls no
 //! hook for them, unless another hook has got the same index (`fgraph_ops::idx`). So each frame has
@@ -25,16 +25,16 @@
 //! The start time of a call in its frame is a value of the CPU's counter, which is valid as long as
 //! the call stays on the CPU, and much cheaper to read than the clock. Before its task loses the
 //! CPU, the hook is called ([`GraphHook::sched_out`]) and may note in the frames of all open calls
-//! what it needs later; from then on these calls are timed by the clock ([`FrameRef::note`]). Most
-//! calls return before that.
+//! what it needs later; from then on these calls are timed by the clock
+//! ([`FrameRef::save_off_cpu`]). Most calls return before that.
 //!
 //! # Fast path
 //!
 //! Most calls need only a frame before they return, and most returns find the frame on top of the
 //! shadow stack. Both are handled in `fgraph.c`, inlined into the kernel's callbacks, under the
-//! conditions of [`GraphHook::usual`]. All other calls and returns are handled here, on the slow
-//! path. The conditions in C are at least as strict as those in Rust, so a call on one path may
-//! return on the other.
+//! conditions of [`GraphHook::fast_path`]. All other calls and returns are handled here, on the
+//! slow path. The conditions in C are at least as strict as those in Rust, so a call on one path
+//! may return on the other.
 //!
 //! The C side learns from the kernel's own functions where the kernel has put a frame and the task
 //! data word, at the first call that takes the slow path. The word on top of the shadow stack has

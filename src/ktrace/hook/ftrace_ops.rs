@@ -76,7 +76,7 @@ pub trait FunctionHook: Send + Sync + Sized + 'static {
     fn entry(&self, call: &Call<'_>);
 
     /// Counts a call that is not reported, because it was made while another call was handled. Any
-    /// context, as for [`called`](Self::entry).
+    /// context, as for [`entry`](Self::entry).
     fn recursed(&self);
 }
 

@@ -176,7 +176,7 @@ impl Columns {
 /// # Invariants
 ///
 /// * `tracer` is on `trace_types` until drop, and on the list of each trace array for which
-///   [`Registration::adopt`] was called.
+///   [`Registration::attach_instance`] was called.
 /// * `tracer`, `options`, `_no_flags`, `_no_options` and `option_fops` do not move, and point to
 ///   each other as `new()` made them.
 /// * `files` are all files whose inodes may have `option_fops`.
@@ -185,7 +185,7 @@ pub struct Registration<T: Tracer> {
     tracer: KBox<abi::tracer>,
     /// The options, and an empty one that ends the table.
     options: KVec<abi::tracer_opt>,
-    /// The options of an instance between its creation and [`Registration::adopt`]: none.
+    /// The options of an instance between its creation and [`Registration::attach_instance`]: none.
     _no_flags: KBox<abi::tracer_flags>,
     _no_options: KBox<abi::tracer_opt>,
     option_fops: KBox<bindings::file_operations>,

@@ -55,16 +55,16 @@ functions! {
     c"kallsyms_lookup_name", "CONFIG_KALLSYMS": "every other symbol";
     c"tracefs_create_file", "CONFIG_TRACING": "control files";
     c"tracefs_create_dir", "CONFIG_TRACING": "the directory of control files";
-    c"tracefs_remove", "CONFIG_TRACING": "taking control files and options away";
-    c"tracing_check_open_get_tr", "CONFIG_TRACING": "control files that keep their trace array";
-    c"trace_array_put", "CONFIG_TRACING": "control files that let go of their trace array";
+    c"tracefs_remove", "CONFIG_TRACING": "removing control files and options";
+    c"tracing_check_open_get_tr", "CONFIG_TRACING": "references to trace arrays";
+    c"trace_array_put", "CONFIG_TRACING": "references to trace arrays";
     c"tracing_log_err", "CONFIG_TRACING": "error_log";
     c"sched_clock_noinstr", "Linux 6.5 or later": "the durations of calls";
     c"tracing_start_cmdline_record", "CONFIG_TRACING": "names of tasks in the output";
     c"tracing_stop_cmdline_record", "CONFIG_TRACING": "names of tasks in the output";
     c"tracing_record_taskinfo_sched_switch", "CONFIG_TRACING": "names of tasks in the output";
     c"ring_buffer_record_is_on_cpu", "CONFIG_RING_BUFFER": "counting lost records";
-    c"__get_wchan", "CONFIG_KALLSYMS": "telling where a task sleeps";
+    c"__get_wchan", "CONFIG_KALLSYMS": "the function in which a task sleeps";
     c"register_ftrace_graph", "CONFIG_FUNCTION_GRAPH_TRACER": "the call graph";
     c"unregister_ftrace_graph", "CONFIG_FUNCTION_GRAPH_TRACER": "the call graph";
     c"fgraph_init_ops", "CONFIG_FUNCTION_GRAPH_TRACER": "the call graph";
@@ -105,15 +105,15 @@ data! {
     TraceTypes = c"trace_types", "CONFIG_KALLSYMS_ALL": "available_tracers";
     TraceTypesLock = c"trace_types_lock", "CONFIG_KALLSYMS_ALL": "both lists";
     TraceArrays = c"ftrace_trace_arrays", "CONFIG_KALLSYMS_ALL": "finding every trace array";
-    ErrorLogLock = c"tracing_err_log_lock", "CONFIG_KALLSYMS_ALL": "emptying error_log";
+    ErrorLogLock = c"tracing_err_log_lock", "CONFIG_KALLSYMS_ALL": "clearing error_log";
     OptionFops = c"trace_options_fops", "CONFIG_KALLSYMS_ALL": "files below options/";
-    InertFops = c"tracefs_file_operations", "CONFIG_KALLSYMS_ALL": "taking files away safely";
+    InertFops = c"tracefs_file_operations", "CONFIG_KALLSYMS_ALL": "removing files safely";
     TaskinfoSave = c"trace_taskinfo_save", "CONFIG_KALLSYMS_ALL": "names of tasks in the output";
     ReturnToHandler = c"return_to_handler", "CONFIG_FUNCTION_GRAPH_TRACER": "the true caller";
     GraphHash = c"ftrace_graph_hash", "CONFIG_KALLSYMS_ALL": "set_graph_function";
     GraphNotraceHash = c"ftrace_graph_notrace_hash", "CONFIG_KALLSYMS_ALL": "set_graph_notrace";
     GraphLock = c"graph_lock", "CONFIG_KALLSYMS_ALL": "set_graph_function";
-    EventMutex = c"event_mutex", "CONFIG_KALLSYMS_ALL": "events beside compact records";
+    EventMutex = c"event_mutex", "CONFIG_KALLSYMS_ALL": "events between compact records";
     GraphMaxDepth = c"fgraph_max_depth", "CONFIG_KALLSYMS_ALL": "max_graph_depth";
     TracingThresh = c"tracing_thresh", "CONFIG_KALLSYMS_ALL": "tracing_thresh";
     TraceSeqOps = c"tracer_seq_ops", "CONFIG_KALLSYMS_ALL": "compact records";
@@ -122,9 +122,9 @@ data! {
     IrqTextStart = c"__irqentry_text_start", "CONFIG_KALLSYMS": "interrupts in the output";
     IrqTextEnd = c"__irqentry_text_end", "CONFIG_KALLSYMS": "interrupts in the output";
     Text = c"_stext", "CONFIG_KALLSYMS": "functions in compact records";
-    TextEnd = c"_etext", "CONFIG_KALLSYMS": "telling functions from data";
-    BtfStart = c"__start_BTF", "CONFIG_DEBUG_INFO_BTF": "checking that the types fit";
-    BtfStop = c"__stop_BTF", "CONFIG_DEBUG_INFO_BTF": "checking that the types fit";
+    TextEnd = c"_etext", "CONFIG_KALLSYMS": "the range of kernel text";
+    BtfStart = c"__start_BTF", "CONFIG_DEBUG_INFO_BTF": "the check of types";
+    BtfStop = c"__stop_BTF", "CONFIG_DEBUG_INFO_BTF": "the check of types";
 }
 
 // Some structs behind these pointers have no members in some configurations.
@@ -209,7 +209,7 @@ unsafe fn lookup(name: &CStr) -> c_ulong {
 
 fn missing(symbol: &Symbol) -> Error {
     pr_err!(
-        "symbol '{}' not found (needed for {}); enable {}\n",
+        "symbol '{}' not found (needed for {}; requires {})\n",
         symbol.name.to_str().unwrap_or("?"),
         symbol.user,
         symbol.option
@@ -223,7 +223,7 @@ fn find_functions() -> Result {
     let found = to_result(unsafe { ktrace_find_kallsyms(&mut past_landing_pad) });
     if found == Err(ENOENT) {
         pr_err!(
-            "symbol 'kallsyms_lookup_name' not found; enable CONFIG_KALLSYMS, CONFIG_KPROBES\n"
+            "symbol 'kallsyms_lookup_name' not found (requires CONFIG_KALLSYMS, CONFIG_KPROBES)\n"
         );
     }
     found?;

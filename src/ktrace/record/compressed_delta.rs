@@ -6,9 +6,9 @@
 /// set, and the 30 lowest bits count units of 2^10 ns, or of 2^22 ns if the second highest bit is
 /// set too.
 #[derive(Clone, Copy)]
-pub(crate) struct Ago(u32);
+pub(crate) struct CompressedDelta(u32);
 
-impl Ago {
+impl CompressedDelta {
     const COARSE: u32 = 1 << 31;
     const COARSER: u32 = Self::COARSE | 1 << 30;
     /// Number of values in the 30 lowest bits.

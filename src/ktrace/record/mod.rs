@@ -28,7 +28,7 @@ use super::{
         symbols::Data, //
     },
 };
-use compressed_delta::Ago;
+use compressed_delta::CompressedDelta;
 use context::{
     Context,
     MAX_ARGS, //
@@ -185,7 +185,7 @@ pub fn graph_entry(
 pub(super) fn graph_entry_len(words: &[usize], late_ns: Option<u64>) -> usize {
     size_of::<abi::ftrace_graph_ent_entry>()
         + core::mem::size_of_val(words)
-        + late_ns.map_or(0, |_| size_of::<Ago>())
+        + late_ns.map_or(0, |_| size_of::<CompressedDelta>())
 }
 
 /// Fills in the entry record of a call, except its header.
@@ -217,8 +217,8 @@ pub(super) unsafe fn fill_graph_entry(
             put(first.add(n), *word);
         }
         if let Some(late_ns) = late_ns {
-            let place: *mut Ago = record.add(fixed).cast();
-            put(place, Ago::new(late_ns));
+            let place: *mut CompressedDelta = record.add(fixed).cast();
+            put(place, CompressedDelta::new(late_ns));
         }
     }
 }
@@ -343,9 +343,9 @@ pub(super) unsafe fn read_graph_entry(
     }
     let end = fixed + n * size_of::<usize>();
     let mut late_ns = 0;
-    if len >= end + size_of::<Ago>() {
+    if len >= end + size_of::<CompressedDelta>() {
         // SAFETY: The value is within the `len` bytes of the record.
-        late_ns = unsafe { record.add(end).cast::<Ago>().read_unaligned() }.ns();
+        late_ns = unsafe { record.add(end).cast::<CompressedDelta>().read_unaligned() }.ns();
     }
     let call = entry.graph_ent;
     let (func, depth) = (call.func, call.depth);

@@ -56,7 +56,7 @@ extern "C" {
 pub(in crate::ktrace) fn find_probe() -> Option<&'static CStr> {
     // SAFETY: The function only iterates over the kernel's own tracepoints.
     let name = unsafe { ktrace_find_name_probe() };
-    // SAFETY: The pointer is null or points to a constant string in `task.c`.
+    // SAFETY: The pointer is null or points to a constant string in `saved_cmdlines.c`.
     (!name.is_null()).then(|| unsafe { CStr::from_chars(name) })
 }
 
@@ -108,7 +108,7 @@ pub fn changes(task: Task<'_>) {
 
 /// # Safety
 ///
-/// Only for `task.c`: `task` must be alive until this returns.
+/// Only for `saved_cmdlines.c`: `task` must be alive until this returns.
 #[no_mangle]
 unsafe extern "C" fn ktrace_comm_changes(task: *mut bindings::task_struct) {
     // SAFETY: The caller guarantees that `task` is alive until this returns.
