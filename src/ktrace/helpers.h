@@ -16,6 +16,8 @@ struct module;
 struct ktrace_pack;
 struct task_struct;
 struct ring_buffer_iter;
+struct seq_operations;
+struct trace_array;
 struct trace_buffer;
 struct trace_event;
 struct trace_iterator;
