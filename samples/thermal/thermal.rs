@@ -46,10 +46,8 @@ module! {
 }
 
 /// The loaded module.
-#[pin_data]
 struct Thermal {
-    #[pin]
-    _file: File<Atomic<i32>>,
+    _file: Pin<KBox<File<Atomic<i32>>>>,
     _dir: Dir,
 }
 
@@ -65,15 +63,15 @@ fn measure(last: &Atomic<i32>, input: &mut UserSliceReader) -> Result {
     Ok(())
 }
 
-impl kernel::InPlaceModule for Thermal {
-    fn init(module: &'static ThisModule) -> impl PinInit<Self, Error> {
-        pin_init::pin_init_scope(move || {
-            ktrace::resolve::resolve(module)?;
-            let dir = Dir::new(c"thermal_sample");
-            Ok(try_pin_init!(Self {
-                _file <- dir.write_callback_file(c"temperature", Atomic::new(0), &measure),
-                _dir: dir.clone(),
-            }))
+impl kernel::Module for Thermal {
+    fn init(module: &'static ThisModule) -> Result<Self> {
+        ktrace::resolve::resolve(module)?;
+        let dir = Dir::new(c"thermal_sample");
+        let last = Atomic::new(0);
+        let file = dir.write_callback_file(c"temperature", last, &measure);
+        Ok(Self {
+            _file: KBox::pin_init(file, GFP_KERNEL)?,
+            _dir: dir.clone(),
         })
     }
 }

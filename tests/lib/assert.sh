@@ -2,11 +2,28 @@
 # shellcheck shell=sh
 # The result of a case, what it requires, and checks of single values.
 
-exit_pass() {
-	exit 0
-}
+# The kernel's ftracetest has functions of these names, with statuses of its own.
+if ! command -v exit_unresolved >/dev/null; then
+	exit_pass() {
+		exit 0
+	}
 
-exit_fail() {
+	exit_fail() {
+		exit 1
+	}
+
+	# exit_unresolved: neither passed nor failed, the test could not be carried out.
+	exit_unresolved() {
+		exit 70
+	}
+
+	# exit_unsupported: the kernel lacks a feature that the test needs.
+	exit_unsupported() {
+		exit 71
+	}
+fi
+
+fail() {
 	exit 1
 }
 
@@ -22,7 +39,7 @@ exit_unsupported() {
 
 fail() {
 	echo "FAIL: $*"
-	exit 1
+	exit_fail
 }
 
 require() {

@@ -110,6 +110,7 @@ reset_tracing() {
 	clear_file "$TRACING/error_log"
 	# A task that was killed with its case may still sleep in the test module for a while.
 	[ ! -d /sys/module/ktrace_test ] || wait_until 60 rmmod ktrace_test
+	[ ! -d /sys/module/thermal_sample ] || wait_until 60 rmmod thermal_sample
 	TMPDIR=$(mktemp -d /tmp/case.XXXXXX)
 	export TMPDIR
 	trap 'rm -rf "$TMPDIR"' EXIT
