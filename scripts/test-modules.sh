@@ -7,7 +7,8 @@
 # with the signature of a kernel that was built here. For cases and clients, makes ktrace_test.ko
 # (tests/module/); for cases and oops, ktrace_failcall.ko; for cases, further test modules, the
 # module of samples/, and modules that must be refused; for cases and upstream, copies the kernel's
-# own tests of ftrace; for clients, makes the plugin of libtraceevent. Run in the build environment.
+# own tests of ftrace; for clients, makes the plugin of libtraceevent, and copies README and
+# tutorial. Run in the build environment.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -42,6 +43,9 @@ if [ "$cases" = cases ] || [ "$cases" = upstream ]; then
 	cp -r "$(readlink -f "$kernel/tree/source")/tools/testing/selftests/ftrace" "$dir/selftests"
 fi
 if [ "$cases" = clients ]; then
+	"${cross#*=}strip" --strip-debug -o "$dir/thermal_sample.ko" "$out/thermal_sample.ko"
+	mkdir "$dir/docs"
+	cp "$top/README.md" "$top/docs/tutorial.md" "$dir/docs"
 	# Two kernels may be tested at the same time.
 	(
 		flock 9
