@@ -12,7 +12,7 @@ use crate::{
     ktrace::{
         sync::read_once::ReadOnce,
         task::{
-            self,
+            all_tasks,
             follow,
             saved_cmdlines,
             sched::{
@@ -25,6 +25,8 @@ use crate::{
                 PREEMPTED,
                 RUNNABLE, //
             },
+            task_mask::mask_of,
+            task_ref::with_current,
             Comm,
             Task, //
         },
@@ -66,7 +68,7 @@ impl Accounts {
                 account.state.set(u64::from(state));
                 account
                     .blocked_mask
-                    .set(u64::from(task::mask_of::<TaskFilter>(task)));
+                    .set(u64::from(mask_of::<TaskFilter>(task)));
                 TaskState::BLOCKED
             }
         };
@@ -110,7 +112,7 @@ impl Accounts {
         // were recorded then get their exit record later. A stack walk costs more than the rest of
         // this function.
         let traced = self.callers.read_once()
-            && u64::from(task::mask_of::<TaskFilter>(task)) | account.blocked_mask.get() != 0;
+            && u64::from(mask_of::<TaskFilter>(task)) | account.blocked_mask.get() != 0;
         account.caller.set(match traced {
             true => sched::caller_of(task) as u64,
             false => 0,
@@ -145,7 +147,7 @@ impl SchedHooks for Accounts {
         let Some(account) = self.known(task) else {
             return;
         };
-        task::with_current(|waker| {
+        with_current(|waker| {
             account.waker.set(&Waker {
                 comm: waker.comm(),
                 pid: waker.pid(),
@@ -232,9 +234,7 @@ impl SchedHooks for Accounts {
         let Some(account) = self.known(task) else {
             return;
         };
-        account
-            .old_mask
-            .set(u64::from(task::mask_of::<TaskFilter>(task)));
+        account.old_mask.set(u64::from(mask_of::<TaskFilter>(task)));
         if !follow::follows_everyone() {
             // The task may be accounted before the start of its accounting is set.
             account.current.follow_from(u64::MAX);
@@ -267,7 +267,7 @@ impl SchedHooks for Accounts {
             return;
         }
         self.tasks.reclaim(|| {
-            task::for_each(|task| {
+            all_tasks::for_each(|task| {
                 let account = self.tasks.mark(task.pid() as u32);
                 // The state of a thread that executes a program is stored under its former id.
                 if let Some(partner) = account.map(|account| account.partner.get()) {

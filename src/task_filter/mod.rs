@@ -97,17 +97,23 @@ use crate::{
             read_once::ReadOnce, //
         },
         task::{
-            self,
-            bind_task_hooks,
+            all_tasks,
+            bind::bind_task_hooks,
+            comm::idle_comm,
+            hooks::TaskHooks,
             pid_map::PidMap,
+            registration::{
+                reclaim_later,
+                schedule_recheck, //
+            },
             sched,
+            task_mask::refresh_trace_mask,
             trace_mask::{
                 self,
                 SLOTS, //
             },
             Comm,
-            Task,
-            TaskHooks, //
+            Task, //
         },
     },
 };
@@ -300,12 +306,12 @@ impl TaskFilter {
         match evaluate {
             Some(filter) => {
                 let mut pending_recheck = false;
-                task::for_each(|task| {
+                all_tasks::for_each(|task| {
                     pending_recheck |= self.evaluate_one(slot, &filter, since, task)
                 });
                 self.evaluate_idle(slot, &filter);
                 if pending_recheck {
-                    task::schedule_recheck();
+                    schedule_recheck();
                 }
             }
             None => self.forget(bit),
@@ -351,7 +357,7 @@ impl TaskFilter {
 
     fn evaluate_idle(&self, slot: u32, filter: &Filter) {
         for (mask, cpu) in self.idle.iter().zip(0u32..) {
-            let comm = task::idle_comm(cpu);
+            let comm = idle_comm(cpu);
             let task = verdict::Task {
                 pid: 0,
                 tgid: 0,
@@ -438,7 +444,7 @@ impl TaskFilter {
             },
         };
         if self.tasks.is_large() {
-            task::reclaim_later();
+            reclaim_later();
         }
         if !entry.is_of(subject.tag) {
             entry.clear();
@@ -486,7 +492,7 @@ impl TaskFilter {
     /// Makes the CPU of a task other than the current one update its trace mask to the task's new
     /// mask.
     fn update_cpu_of(&self, task: Task<'_>) {
-        if !task::refresh_trace_mask(task) {
+        if !refresh_trace_mask(task) {
             self.lost.add(1, Relaxed);
         }
     }
@@ -543,7 +549,7 @@ impl TaskHooks for TaskFilter {
             }
             drop(rules);
             if overruled {
-                task::schedule_recheck();
+                schedule_recheck();
             }
             return;
         }
@@ -580,7 +586,7 @@ impl TaskHooks for TaskFilter {
             return;
         }
         if pending_recheck {
-            task::schedule_recheck();
+            schedule_recheck();
         }
         if by_itself {
             trace_mask::refresh_current();
@@ -624,7 +630,7 @@ impl TaskHooks for TaskFilter {
     fn reclaim(&self) {
         if self.tasks.is_large() {
             self.tasks.reclaim(|| {
-                task::for_each(|task| {
+                all_tasks::for_each(|task| {
                     self.tasks.mark(task.pid() as u32);
                 });
             });
@@ -640,9 +646,9 @@ impl TaskHooks for TaskFilter {
         };
         quiesce::synchronize_tasks();
         let mut left = false;
-        task::for_each(|task| left |= self.settle_one(task, last));
+        all_tasks::for_each(|task| left |= self.settle_one(task, last));
         if left {
-            task::schedule_recheck();
+            schedule_recheck();
         }
     }
 }

@@ -125,8 +125,9 @@ pub struct Arriving<'a> {
 /// except [`SchedHooks::reclaim`]. Times are those of [`now_ns`].
 pub trait SchedHooks: Send + Sync + Sized + 'static {
     /// Called when the CPU switches from `prev` to `next`, if at least one of them is followed
-    /// ([`super::follow`]). The probe of a [`super::Registration`] makes this call, so there
-    /// must be one. The run queue's lock is held and interrupts are off; must not allocate.
+    /// ([`super::follow`]). The probe of a [`Registration`](super::registration::Registration)
+    /// makes this call, so there must be one. The run queue's lock is held and interrupts are off;
+    /// must not allocate.
     fn switch(&self, prev: Leaving<'_>, next: Arriving<'_>, now_ns: u64);
 
     /// Called when the current task, or an interrupt on top of it, starts to wake `task`. `context`
@@ -153,8 +154,8 @@ pub trait SchedHooks: Send + Sync + Sized + 'static {
     fn exec(&self, task: Task<'_>, old_pid: i32, filename: &[u8]);
 
     /// Called before the trace mask's bits for `task` may change: at an `execve()` or a rename,
-    /// before [`super::TaskHooks`] and then [`SchedHooks::exec`] or [`SchedHooks::rename`]
-    /// are called, and by [`changes`].
+    /// before [`TaskHooks`](super::hooks::TaskHooks) and then [`SchedHooks::exec`] or
+    /// [`SchedHooks::rename`] are called, and by [`changes`].
     fn changes(&self, task: Task<'_>);
 
     /// Called before the comm of `task` changes to `comm`.
