@@ -25,7 +25,7 @@ use crate::{
             trace_symbols, //
         },
         task::{
-            sched::{
+            sched_state::{
                 caller_of,
                 STATE_NAMES, //
             },

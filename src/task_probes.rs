@@ -17,10 +17,14 @@ use crate::{
             saved_cmdlines,
             sched::{
                 self,
-                bind_sched_hooks,
                 Arriving,
                 Leaving,
-                SchedHooks,
+                SchedHooks, //
+            },
+            sched_bind::bind_sched_hooks,
+            sched_state::{
+                blocked_in,
+                caller_of,
                 ENDED,
                 PREEMPTED,
                 RUNNABLE, //
@@ -114,7 +118,7 @@ impl Accounts {
         let traced = self.callers.read_once()
             && u64::from(mask_of::<TaskFilter>(task)) | account.blocked_mask.get() != 0;
         account.caller.set(match traced {
-            true => sched::caller_of(task) as u64,
+            true => caller_of(task) as u64,
             false => 0,
         });
         let block = Block {
@@ -159,7 +163,7 @@ impl SchedHooks for Accounts {
             // switch updates the stamp, and the wakeup ignores this value.
             account
                 .asleep
-                .set(sched::blocked_in(task).map_or(AWAKE, u64::from));
+                .set(blocked_in(task).map_or(AWAKE, u64::from));
         }
     }
 

@@ -17,6 +17,8 @@ pub mod pid_map;
 pub mod registration;
 pub mod saved_cmdlines;
 pub mod sched;
+pub mod sched_bind;
+pub mod sched_state;
 pub mod task_mask;
 pub mod task_ref;
 pub mod trace_mask;
