@@ -59,7 +59,9 @@ touched() {
 		src/fgraph* | src/*/fgraph/* | src/show* | src/thresholds* | src/profile/*)
 			echo '1 graph/*' ;;
 		src/filter/* | src/task_filter/* | src/ktrace/task/task* | \
-			src/ktrace/task/trace_mask* | src/ktrace/task/pid_map*)
+			src/ktrace/task/trace_mask* | src/ktrace/task/pid_map* | \
+			src/ktrace/task/hooks* | src/ktrace/task/registration* | \
+			src/ktrace/task/bind* | src/ktrace/task/comm* | src/ktrace/task/all_tasks*)
 			echo '1 filter/*' ;;
 		src/control* | src/ktrace/array/tracefs* | src/ktrace/array/error_log*)
 			echo '1 control/*' ;;

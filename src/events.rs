@@ -25,11 +25,11 @@ use crate::{
             trace_symbols, //
         },
         task::{
-            self,
-            sched::{
+            sched_state::{
                 caller_of,
                 STATE_NAMES, //
             },
+            task_mask::mask_of,
             trace_mask,
             Comm,
             Task, //
@@ -47,7 +47,7 @@ use crate::{
 
 /// Returns whether the filter of a trace array selects a task. To be called by probes only.
 fn wanted(tr: &TraceArray, task: Task<'_>) -> bool {
-    trace_mask::wants(tr, task::mask_of::<TaskFilter>(task))
+    trace_mask::wants(tr, mask_of::<TaskFilter>(task))
 }
 
 /// Names of the contexts that can wake a task: the values of [`Waker::context`].

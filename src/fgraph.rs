@@ -79,8 +79,8 @@ use crate::{
             MAX_GRAPH_WORDS, //
         },
         task::{
-            self,
             sched,
+            task_mask::mask_of,
             trace_mask,
             Task, //
         },
@@ -792,7 +792,7 @@ fn for_each_profile(task: Task<'_>, add: impl Fn(&Profile)) {
     if !profile::is_active() {
         return;
     }
-    let mask = task::mask_of::<TaskFilter>(task);
+    let mask = mask_of::<TaskFilter>(task);
     fgraph::for_each_hook::<Graph>(|tr, graph| {
         if let Some(profile) = graph.profile().filter(|_| trace_mask::wants(tr, mask)) {
             add(profile);

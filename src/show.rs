@@ -45,7 +45,7 @@ use crate::{
             GraphReturn, //
         },
         task::{
-            sched::STATE_NAMES,
+            sched_state::STATE_NAMES,
             Comm, //
         },
         value_names::Names, //

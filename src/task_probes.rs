@@ -12,19 +12,25 @@ use crate::{
     ktrace::{
         sync::read_once::ReadOnce,
         task::{
-            self,
+            all_tasks,
             follow,
             saved_cmdlines,
             sched::{
                 self,
-                bind_sched_hooks,
                 Arriving,
                 Leaving,
-                SchedHooks,
+                SchedHooks, //
+            },
+            sched_bind::bind_sched_hooks,
+            sched_state::{
+                blocked_in,
+                caller_of,
                 ENDED,
                 PREEMPTED,
                 RUNNABLE, //
             },
+            task_mask::mask_of,
+            task_ref::with_current,
             Comm,
             Task, //
         },
@@ -66,7 +72,7 @@ impl Accounts {
                 account.state.set(u64::from(state));
                 account
                     .blocked_mask
-                    .set(u64::from(task::mask_of::<TaskFilter>(task)));
+                    .set(u64::from(mask_of::<TaskFilter>(task)));
                 TaskState::BLOCKED
             }
         };
@@ -110,9 +116,9 @@ impl Accounts {
         // were recorded then get their exit record later. A stack walk costs more than the rest of
         // this function.
         let traced = self.callers.read_once()
-            && u64::from(task::mask_of::<TaskFilter>(task)) | account.blocked_mask.get() != 0;
+            && u64::from(mask_of::<TaskFilter>(task)) | account.blocked_mask.get() != 0;
         account.caller.set(match traced {
-            true => sched::caller_of(task) as u64,
+            true => caller_of(task) as u64,
             false => 0,
         });
         let block = Block {
@@ -145,7 +151,7 @@ impl SchedHooks for Accounts {
         let Some(account) = self.known(task) else {
             return;
         };
-        task::with_current(|waker| {
+        with_current(|waker| {
             account.waker.set(&Waker {
                 comm: waker.comm(),
                 pid: waker.pid(),
@@ -157,7 +163,7 @@ impl SchedHooks for Accounts {
             // switch updates the stamp, and the wakeup ignores this value.
             account
                 .asleep
-                .set(sched::blocked_in(task).map_or(AWAKE, u64::from));
+                .set(blocked_in(task).map_or(AWAKE, u64::from));
         }
     }
 
@@ -232,9 +238,7 @@ impl SchedHooks for Accounts {
         let Some(account) = self.known(task) else {
             return;
         };
-        account
-            .old_mask
-            .set(u64::from(task::mask_of::<TaskFilter>(task)));
+        account.old_mask.set(u64::from(mask_of::<TaskFilter>(task)));
         if !follow::follows_everyone() {
             // The task may be accounted before the start of its accounting is set.
             account.current.follow_from(u64::MAX);
@@ -267,7 +271,7 @@ impl SchedHooks for Accounts {
             return;
         }
         self.tasks.reclaim(|| {
-            task::for_each(|task| {
+            all_tasks::for_each(|task| {
                 let account = self.tasks.mark(task.pid() as u32);
                 // The state of a thread that executes a program is stored under its former id.
                 if let Some(partner) = account.map(|account| account.partner.get()) {

@@ -61,8 +61,8 @@ use crate::{
         },
         sync::module_global::ModuleGlobal,
         task::{
-            self,
             follow,
+            registration::Registration,
             saved_cmdlines::Names,
             sched,
             trace_mask, //
@@ -173,7 +173,7 @@ pub(crate) struct State {
     /// The task accounting is called from the `sched_switch` probe of this registration, and its
     /// own probes must run after those of this registration. So this is created before `accounts`
     /// and dropped after it.
-    watch: Option<task::Registration<TaskFilter>>,
+    watch: Option<Registration<TaskFilter>>,
     /// Whether an event that depends on task accounting has a listener.
     listened: bool,
     /// The number of accounting gaps of former accountings.
@@ -298,7 +298,7 @@ impl State {
     /// Registers the task hooks, if they are not registered.
     fn open_watch(&mut self) -> Result {
         if self.watch.is_none() {
-            self.watch = Some(task::Registration::new(self.resolved, TaskFilter::new()?)?);
+            self.watch = Some(Registration::new(self.resolved, TaskFilter::new()?)?);
         }
         Ok(())
     }

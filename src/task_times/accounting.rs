@@ -56,10 +56,11 @@ use crate::{
     ktrace::{
         sync::atomic::AtomicBool,
         task::{
-            self,
+            all_tasks,
             follow,
             pid_map::PidMap,
             sched,
+            task_mask::mask_of,
             Task, //
         },
         time::clock::Reading,
@@ -110,7 +111,7 @@ impl Accounts {
     /// Returns the number of accounted tasks.
     pub(crate) fn len(&self) -> u64 {
         let mut n = 0u64;
-        task::for_each(|task| {
+        all_tasks::for_each(|task| {
             n = n.wrapping_add(u64::from(follows(task) && self.known(task).is_some()));
         });
         n
@@ -135,7 +136,7 @@ impl Accounts {
     /// Creates accounting states for all existing tasks. Must be called after the probes are
     /// attached. May sleep.
     pub(crate) fn open_all(&self) {
-        task::for_each(|task| {
+        all_tasks::for_each(|task| {
             // The id of a released task may already belong to another task.
             if task.is_released() {
                 return;
@@ -350,5 +351,5 @@ impl Accounts {
 
 /// Returns whether a task, which must not be an idle task, is accounted. To be called by probes.
 pub(crate) fn follows(task: Task<'_>) -> bool {
-    follow::follows_everyone() || follow::follows(task::mask_of::<TaskFilter>(task))
+    follow::follows_everyone() || follow::follows(mask_of::<TaskFilter>(task))
 }

@@ -24,7 +24,7 @@ pub(crate) struct Block {
     /// The duration in ns.
     pub(crate) ns: u64,
     /// The state in which the task was blocked, a value of
-    /// [`STATE_NAMES`](crate::ktrace::task::sched::STATE_NAMES).
+    /// [`STATE_NAMES`](crate::ktrace::task::sched_state::STATE_NAMES).
     pub(crate) state: u32,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Block {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Blocked {
     /// The state in which the task was blocked, a value of
-    /// [`STATE_NAMES`](crate::ktrace::task::sched::STATE_NAMES).
+    /// [`STATE_NAMES`](crate::ktrace::task::sched_state::STATE_NAMES).
     pub(crate) state: u32,
     /// The address in the function that blocked, as in `/proc/PID/wchan`; 0 if unknown.
     pub(crate) caller: usize,

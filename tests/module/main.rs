@@ -44,7 +44,7 @@ use ktrace::{
     },
     private::symbols::Resolved,
     resolve,
-    task, //
+    task::task_ref::with_current, //
 };
 
 module! {
@@ -96,7 +96,7 @@ extern "C" fn ktrace_test_fire() {
         cut: b"hel",
     });
     events::integers::trace(number, number % 2 != 0);
-    task::with_current(|task| {
+    with_current(|task| {
         events::others::trace(
             task,
             ktrace_test_fire as usize,

@@ -17,7 +17,7 @@ use kernel::prelude::*;
 
 use super::{
     field::FieldType,
-    show::Printer,
+    show::printer::Printer,
     tracepoint::Tracepoint, //
 };
 use crate::ktrace::private::abi;

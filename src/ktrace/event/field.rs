@@ -33,7 +33,7 @@ use kernel::{
 };
 
 use super::layout::DynSize;
-use crate::ktrace::task::{
+use crate::ktrace::task::comm::{
     Comm,
     COMM_LEN, //
 };

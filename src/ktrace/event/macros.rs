@@ -199,13 +199,13 @@ macro_rules! trace_event {
             /// # Safety
             ///
             /// `printer` must be at a record of this class.
-            pub unsafe fn print(printer: &__event::show::Printer) {
+            pub unsafe fn print(printer: &__event::show::printer::Printer) {
                 let record: *mut Record = printer.record().cast();
                 // SAFETY: The caller guarantees that the record is of this class. The format was
                 // generated from the same arguments, so each value has the type that its conversion
                 // takes.
                 unsafe {
-                    __event::show::trace_event_printf(
+                    __event::show::printer::trace_event_printf(
                         printer.as_ptr(),
                         PRINT.as_ptr().cast(),
                         $($crate::trace_event!(@value printer record $($shown)+)),*
@@ -524,7 +524,8 @@ macro_rules! trace_event {
 
     (@value $printer:ident $record:ident symbolic($field:ident, $names:expr)) => {{
         const NAMES: $crate::ktrace::value_names::Names = $names;
-        static TABLE: __event::show::Table<{ NAMES.len() }> = __event::show::Table::new(NAMES);
+        static TABLE: __event::show::table::Table<{ NAMES.len() }> =
+            __event::show::table::Table::new(NAMES);
         __event::show::ways::symbolic::value(
             $printer,
             &raw const (*$record).$field,
@@ -533,7 +534,8 @@ macro_rules! trace_event {
     }};
     (@value $printer:ident $record:ident flags($field:ident, $delimiter:expr, $names:expr)) => {{
         const NAMES: $crate::ktrace::value_names::Names = $names;
-        static TABLE: __event::show::Table<{ NAMES.len() }> = __event::show::Table::new(NAMES);
+        static TABLE: __event::show::table::Table<{ NAMES.len() }> =
+            __event::show::table::Table::new(NAMES);
         __event::show::ways::flags::value(
             $printer,
             &raw const (*$record).$field,
@@ -681,7 +683,7 @@ macro_rules! trace_symbols {
             }
 
             const NAMES: $crate::ktrace::value_names::Names = &[$(($value, $text)),+];
-            static TABLE: show::Table<{ NAMES.len() }> = show::Table::new(NAMES);
+            static TABLE: show::table::Table<{ NAMES.len() }> = show::table::Table::new(NAMES);
 
             // SAFETY: The enum is stored as its integer type.
             unsafe impl field::Field for $name {
@@ -698,11 +700,11 @@ macro_rules! trace_symbols {
             // SAFETY: `symbol()` returns a C string.
             unsafe impl show::Show for $name {
                 const FAMILY: format::Family = format::Family::Str;
-                const EXPRESSION: format::Expression = show::symbolic_expression(NAMES);
+                const EXPRESSION: format::Expression = show::ways::symbolic_expression(NAMES);
                 type Value = *const ::kernel::ffi::c_char;
 
                 unsafe fn value(
-                    printer: &show::Printer,
+                    printer: &show::printer::Printer,
                     stored: *const $integer,
                 ) -> *const ::kernel::ffi::c_char {
                     // SAFETY: The caller guarantees that `stored` is a field of this type in the

@@ -17,7 +17,7 @@ use crate::ktrace::{
         cstr_ext::CStrExt, //
     },
     record::context::MAX_ARGS,
-    task::{
+    task::comm::{
         Comm,
         COMM_LEN, //
     },

@@ -7,7 +7,7 @@
 
 struct task_struct;
 
-/* Defined in Rust (sched.rs), called from sched.c. */
+/* Defined in Rust (sched_bind.rs), called from sched.c. */
 void ktrace_sched_switch(struct task_struct *prev, struct task_struct *next,
 			 unsigned int state, bool of_prev, bool of_next, u64 now);
 void ktrace_sched_waking(struct task_struct *task, unsigned int context);

@@ -4,8 +4,8 @@
 //!
 //! C headers: `include/trace/events/sched.h`, `include/trace/events/task.h`.
 //!
-//! One type of the module implements [`SchedHooks`] and is passed to [`bind_sched_hooks!`]; a
-//! [`Registration`] of it attaches probes.
+//! One type of the module implements [`SchedHooks`] and is passed to
+//! [`bind_sched_hooks!`](crate::bind_sched_hooks); a [`Registration`] of it attaches probes.
 //!
 //! # Ordering of calls
 //!
@@ -46,33 +46,7 @@ use crate::ktrace::{
         atomic::AtomicPtr,
         read_once::ReadOnce, //
     },
-    value_names::Names, //
 };
-
-/// The names of the states in which a task leaves its CPU, as in `sched_switch`.
-///
-/// `R` is a task that gave up its CPU but is still runnable, `R+` a task that was preempted.
-pub const STATE_NAMES: Names = &[
-    (0, c"R"),
-    (0x1, c"S"),
-    (0x2, c"D"),
-    (0x4, c"T"),
-    (0x8, c"t"),
-    (0x10, c"X"),
-    (0x20, c"Z"),
-    (0x40, c"P"),
-    (0x80, c"I"),
-    (0x100, c"R+"),
-];
-
-/// The state of a task that was preempted (`TASK_REPORT_MAX`).
-pub const PREEMPTED: u32 = 0x100;
-
-/// The state of a task that gave up its CPU but is still runnable.
-pub const RUNNABLE: u32 = 0;
-
-/// The states of a task that will never run again (`EXIT_DEAD`, `EXIT_ZOMBIE`).
-pub const ENDED: u32 = 0x30;
 
 /// Returns the time of the scheduler's clock, in ns. Any context.
 #[inline]
@@ -81,30 +55,13 @@ pub fn now_ns() -> u64 {
     unsafe { ktrace_sched_now() }
 }
 
-/// Returns the address of the function in which `task` sleeps, as in `/proc/PID/wchan`; 0 if it is
-/// unknown. For [`SchedHooks::wakeup`], with the task that is woken: it has left its CPU and cannot
-/// be on another one yet. For a running task, the result is meaningless.
-pub fn caller_of(task: Task<'_>) -> usize {
-    // SAFETY: `task` is alive. The function unwinds its stack from where it was switched out, holds
-    // a reference to the stack during this, and reads nothing outside of it.
-    unsafe { ktrace_call___get_wchan(task.as_ptr()) as usize }
-}
-
-/// Returns the state in which `task` is blocked, a value of [`STATE_NAMES`], or `None` if it is not
-/// blocked. The state may change at any time.
-pub fn blocked_in(task: Task<'_>) -> Option<u32> {
-    let mut state = 0;
-    // SAFETY: `task` is alive; the function only reads single words of it.
-    let blocked = unsafe { ktrace_task_blocked(task.as_ptr(), &mut state) };
-    blocked.then_some(state)
-}
-
 /// The task that leaves the CPU in a context switch.
 #[derive(Clone, Copy)]
 pub struct Leaving<'a> {
     /// The task.
     pub task: Task<'a>,
-    /// The state in which the task leaves the CPU, a value of [`STATE_NAMES`].
+    /// The state in which the task leaves the CPU, a value of
+    /// [`STATE_NAMES`](super::sched_state::STATE_NAMES).
     pub state: u32,
     /// Whether the task is followed ([`super::follow`]).
     pub followed: bool,
@@ -125,8 +82,9 @@ pub struct Arriving<'a> {
 /// except [`SchedHooks::reclaim`]. Times are those of [`now_ns`].
 pub trait SchedHooks: Send + Sync + Sized + 'static {
     /// Called when the CPU switches from `prev` to `next`, if at least one of them is followed
-    /// ([`super::follow`]). The probe of a [`super::Registration`] makes this call, so there
-    /// must be one. The run queue's lock is held and interrupts are off; must not allocate.
+    /// ([`super::follow`]). The probe of a [`Registration`](super::registration::Registration)
+    /// makes this call, so there must be one. The run queue's lock is held and interrupts are off;
+    /// must not allocate.
     fn switch(&self, prev: Leaving<'_>, next: Arriving<'_>, now_ns: u64);
 
     /// Called when the current task, or an interrupt on top of it, starts to wake `task`. `context`
@@ -153,8 +111,8 @@ pub trait SchedHooks: Send + Sync + Sized + 'static {
     fn exec(&self, task: Task<'_>, old_pid: i32, filename: &[u8]);
 
     /// Called before the trace mask's bits for `task` may change: at an `execve()` or a rename,
-    /// before [`super::TaskHooks`] and then [`SchedHooks::exec`] or [`SchedHooks::rename`]
-    /// are called, and by [`changes`].
+    /// before [`TaskHooks`](super::hooks::TaskHooks) and then [`SchedHooks::exec`] or
+    /// [`SchedHooks::rename`] are called, and by [`changes`].
     fn changes(&self, task: Task<'_>);
 
     /// Called before the comm of `task` changes to `comm`.
@@ -168,7 +126,8 @@ pub trait SchedHooks: Send + Sync + Sized + 'static {
     fn reclaim(&self) {}
 }
 
-/// Access for the probes to the only registration of a type; implemented by [`bind_sched_hooks!`].
+/// Access for the probes to the only registration of a type; implemented by
+/// [`bind_sched_hooks!`](crate::bind_sched_hooks).
 ///
 /// # Safety
 ///
@@ -187,9 +146,7 @@ extern "C" {
     fn ktrace_sched_reclaim_later();
     // Defined by `bind_sched_hooks!`.
     fn ktrace_sched_changes(task: *mut bindings::task_struct);
-    fn ktrace_task_blocked(task: *mut bindings::task_struct, state: *mut u32) -> bool;
     fn ktrace_sched_now() -> u64;
-    fn ktrace_call___get_wchan(task: *mut bindings::task_struct) -> c_ulong;
 }
 
 /// Returns the name of a required tracepoint that this kernel lacks, if any. May sleep.
@@ -313,196 +270,3 @@ pub unsafe fn bytes<'a>(string: *const c_char) -> &'a [u8] {
     // SAFETY: The caller guarantees that `string` is a C string that stays valid.
     unsafe { CStr::from_chars(string) }.to_bytes()
 }
-
-/// Sets the type whose [`SchedHooks`] the probes call. A module uses this once.
-#[macro_export]
-macro_rules! bind_sched_hooks {
-    ($hooks:ty) => {
-        const _: () = {
-            use ::kernel::{
-                bindings::task_struct,
-                ffi::c_char, //
-            };
-            use $crate::ktrace::{
-                sync::atomic::AtomicPtr,
-                task::{
-                    sched::{
-                        self,
-                        SchedHooks, //
-                    },
-                    Comm,
-                    Task, //
-                },
-            };
-
-            static STATE: AtomicPtr<$hooks> = AtomicPtr::null();
-
-            // SAFETY: `state()` returns one static, which is only visible in this block.
-            unsafe impl sched::Bound for $hooks {
-                fn state() -> &'static AtomicPtr<Self> {
-                    &STATE
-                }
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: both tasks must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_switch(
-                prev: *mut task_struct,
-                next: *mut task_struct,
-                state: u32,
-                of_prev: bool,
-                of_next: bool,
-                now: u64,
-            ) {
-                // SAFETY: The caller guarantees that both tasks are alive.
-                let (prev, next) = unsafe { (Task::from_raw(prev), Task::from_raw(next)) };
-                let prev = sched::Leaving {
-                    task: prev,
-                    state,
-                    followed: of_prev,
-                };
-                let next = sched::Arriving {
-                    task: next,
-                    followed: of_next,
-                };
-                sched::with_hooks::<$hooks>(|hooks| SchedHooks::switch(hooks, prev, next, now));
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: `task` must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_waking(task: *mut task_struct, context: u32) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: The caller guarantees that the task is alive.
-                    unsafe { SchedHooks::waking(hooks, Task::from_raw(task), context) }
-                });
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: `task` must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_wakeup(
-                task: *mut task_struct,
-                cpu: u32,
-                is_new: bool,
-                now: u64,
-            ) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: The caller guarantees that the task is alive.
-                    unsafe { SchedHooks::wakeup(hooks, Task::from_raw(task), cpu, is_new, now) }
-                });
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: `task` must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_migrate(task: *mut task_struct, from: u32, to: u32) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: The caller guarantees that the task is alive.
-                    unsafe { SchedHooks::migrate(hooks, Task::from_raw(task), from, to) }
-                });
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: both tasks must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_fork(
-                parent: *mut task_struct,
-                child: *mut task_struct,
-            ) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: The caller guarantees that both tasks are alive.
-                    unsafe {
-                        SchedHooks::fork(hooks, Task::from_raw(parent), Task::from_raw(child))
-                    }
-                });
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: `task` must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_prepare_exec(task: *mut task_struct) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: The caller guarantees that the task is alive.
-                    unsafe { SchedHooks::prepare_exec(hooks, Task::from_raw(task)) }
-                });
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: `task` must be alive and `filename` a valid C string until this
-            /// returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_exec(
-                task: *mut task_struct,
-                old_pid: i32,
-                filename: *const c_char,
-            ) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: The caller guarantees that the task is alive and the string valid.
-                    unsafe {
-                        SchedHooks::exec(
-                            hooks,
-                            Task::from_raw(task),
-                            old_pid,
-                            sched::bytes(filename),
-                        )
-                    }
-                });
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: `task` must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_changes(task: *mut task_struct) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: The caller guarantees that the task is alive.
-                    unsafe { SchedHooks::changes(hooks, Task::from_raw(task)) }
-                });
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: `task` must be alive and `comm` a valid C string until this
-            /// returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_rename(task: *mut task_struct, comm: *const c_char) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: The caller guarantees that the task is alive and the string valid.
-                    unsafe {
-                        SchedHooks::rename(hooks, Task::from_raw(task), Comm::from_char_ptr(comm))
-                    }
-                });
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: `task` must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_exit(
-                task: *mut task_struct,
-                group_dead: bool,
-                now: u64,
-            ) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: The caller guarantees that the task is alive.
-                    unsafe { SchedHooks::exit(hooks, Task::from_raw(task), group_dead, now) }
-                });
-            }
-
-            #[no_mangle]
-            extern "C" fn ktrace_sched_reclaim() {
-                sched::with_hooks::<$hooks>(SchedHooks::reclaim);
-            }
-        };
-    };
-}
-pub use bind_sched_hooks;

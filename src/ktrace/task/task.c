@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Probes on tracepoints in the life of a task, with the prototypes that the kernel
- * calls them with. mod.rs documents the calls to Rust.
+ * calls them with. hooks.rs documents the calls to Rust.
  *
  * Built without ftrace's call at function entry (see Kbuild).
  */

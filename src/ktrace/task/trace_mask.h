@@ -52,7 +52,7 @@ static __always_inline union ktrace_mask ktrace_mask_read(void)
 	return mask;
 }
 
-/* Defined in Rust (task/mod.rs), called from trace_mask.c. */
+/* Defined in Rust (task/bind.rs), called from trace_mask.c. */
 u32 ktrace_mask_of(struct task_struct *task);
 u32 ktrace_idle_mask(unsigned int cpu);
 

@@ -5,8 +5,8 @@
 //! There is one mask per CPU, with a bit for each of up to [`SLOTS`] hooks. The entry function of a
 //! hook (`ftrace_ops.c`) first tests its own bit; if the bit is clear, it returns at once. The mask
 //! follows the task: at each context switch, the probe on `sched_switch` rewrites it with the bits
-//! that [`super::TaskHooks`] returns for the next task. Bits of hooks that trace every task
-//! are kept in one global mask ([`always`]) and need no probe on the scheduler.
+//! that [`TaskHooks`](super::hooks::TaskHooks) returns for the next task. Bits of hooks that trace
+//! every task are kept in one global mask ([`always`]) and need no probe on the scheduler.
 //!
 //! `sched_switch` fires before `current` changes. The second word next to the mask, `sure`, has the
 //! bits that are set for both tasks and are valid in between. For the other bits,
@@ -85,8 +85,9 @@ pub fn set_owner(slot: u32, owner: Option<Id>) {
     }
 }
 
-/// Returns whether `tr` traces a task that has the bits `mask` ([`super::mask_of`]): because
-/// its filter selects the task, or because it has no filter. Any context.
+/// Returns whether `tr` traces a task that has the bits `mask`
+/// ([`mask_of`](super::task_mask::mask_of)): because its filter selects the task, or because it has
+/// no filter. Any context.
 #[inline]
 pub fn wants(tr: &TraceArray, mask: u32) -> bool {
     let mut owned = OWNED.read_once();

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The filter decisions for all tasks: how they are stored, and how one task is evaluated.
+
+use kernel::{
+    alloc::flags::__GFP_NOWARN,
+    cpu::nr_cpu_ids,
+    new_spinlock,
+    prelude::*,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        lock::{
+            spinlock::SpinLockBackend,
+            Guard, //
+        },
+        SpinLock, //
+    },
+};
+
+use super::{
+    filter_updates::FilterUpdates,
+    filters::Filters,
+    inherited::{
+        InheritedFlags,
+        PendingExecs, //
+    },
+    task_info::TaskInfo,
+    task_state::Entry, //
+};
+use crate::ktrace::{
+    sync::published::Published,
+    task::{
+        pid_map::PidMap,
+        registration::reclaim_later,
+        trace_mask::SLOTS, //
+    },
+};
+
+/// The filter decisions for all tasks.
+#[pin_data]
+pub(crate) struct TaskFilter {
+    pub(super) tasks: PidMap<Entry>,
+    /// The masks of the idle tasks, indexed by CPU, because idle tasks share the id 0.
+    pub(super) idle: KVec<Atomic<u32>>,
+    pub(super) filters: Filters,
+    #[pin]
+    pub(super) rules: SpinLock<FilterUpdates>,
+    /// Filter updates that were lost: decisions that could not be stored because memory was short,
+    /// trace masks that another CPU could not be made to update immediately, and inherited
+    /// selections that were replaced in `pending_execs`.
+    pub(super) lost: Atomic<u64>,
+}
+
+impl TaskFilter {
+    /// Creates the state without any filter. May sleep.
+    pub(crate) fn new() -> Result<Pin<KBox<Self>>> {
+        let tasks = PidMap::new()?;
+        let mut idle = KVec::new();
+        for _ in 0..nr_cpu_ids() {
+            idle.push(Atomic::new(0), GFP_KERNEL)?;
+        }
+        KBox::pin_init(
+            pin_init!(Self {
+                tasks,
+                idle,
+                filters: Filters {
+                    places: [const { Published::none() }; SLOTS as usize],
+                    used: Atomic::new(0),
+                    by_name: Atomic::new(0),
+                },
+                rules <- new_spinlock!(FilterUpdates {
+                    generation: 1,
+                    round: 1,
+                    scanning: false,
+                    pending_execs: PendingExecs::default(),
+                }),
+                lost: Atomic::new(0),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Returns the number of lost filter updates.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Relaxed)
+    }
+
+    /// Returns the memory of the table in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.tasks.size()
+    }
+
+    /// Returns the number of tasks that the filter of `slot` selects, idle tasks included.
+    pub(crate) fn matched(&self, slot: u32) -> u64 {
+        let mut n = 0u64;
+        let mut count = |mask: u32| n = n.wrapping_add(u64::from(mask >> slot & 1));
+        self.tasks.for_each(|entry| count(entry.mask()));
+        self.idle.iter().for_each(|mask| count(mask.load(Relaxed)));
+        n
+    }
+
+    /// Returns the entry of a task, if there is one.
+    pub(super) fn entry(&self, subject: &TaskInfo) -> Option<&Entry> {
+        let entry = self.tasks.get(subject.pid as u32);
+        entry.filter(|entry| entry.is_of(subject.tag))
+    }
+
+    /// Returns the inherited selection of a task. `rules` must be held; the argument is the
+    /// evidence.
+    pub(super) fn inherited(&self, rules: &FilterUpdates, subject: &TaskInfo) -> InheritedFlags {
+        let entry = self.entry(subject).map(Entry::inherited);
+        entry
+            .or_else(|| rules.pending_execs.get(subject.tag))
+            .unwrap_or_default()
+    }
+
+    /// Evaluates all filters for a task with this inherited selection. Any context.
+    fn evaluate(&self, subject: &TaskInfo, flags: InheritedFlags) -> u32 {
+        let mut mask = 0;
+        self.filters.for_each(|slot, filter| {
+            let traced = filter.evaluate(&subject.as_task(), flags.lineage(slot));
+            mask |= u32::from(traced) << slot;
+        });
+        mask
+    }
+
+    /// Evaluates all filters for a task without holding `rules`. Returns the mask, with `rules`
+    /// held and in the generation that the mask belongs to.
+    pub(super) fn decide(
+        &self,
+        subject: &TaskInfo,
+    ) -> (Guard<'_, FilterUpdates, SpinLockBackend>, u32) {
+        loop {
+            let (generation, flags) = {
+                let rules = self.rules.lock();
+                (rules.generation, self.inherited(&rules, subject))
+            };
+            let mask = self.evaluate(subject, flags);
+            let rules = self.rules.lock();
+            if rules.generation == generation && self.inherited(&rules, subject) == flags {
+                return (rules, mask);
+            }
+        }
+    }
+
+    /// Stores a filter decision. `rules` must be held. With `must_exist`, an entry is created even
+    /// for a mask of 0.
+    pub(super) fn store(
+        &self,
+        rules: &mut FilterUpdates,
+        subject: &TaskInfo,
+        mask: u32,
+        must_exist: bool,
+    ) -> Option<&Entry> {
+        let id = subject.pid as u32;
+        let entry = match self.tasks.mark(id) {
+            Some(entry) => entry,
+            None if mask == 0 && !must_exist && rules.pending_execs.get(subject.tag).is_none() => {
+                return None;
+            }
+            None => match self.tasks.get_or_insert(id, GFP_ATOMIC | __GFP_NOWARN) {
+                Ok(entry) => entry,
+                Err(_) => {
+                    self.lost.add(1, Relaxed);
+                    return None;
+                }
+            },
+        };
+        if self.tasks.is_large() {
+            reclaim_later();
+        }
+        if !entry.is_of(subject.tag) {
+            entry.clear();
+            if let Some(flags) = rules.pending_execs.take(subject.tag) {
+                entry.set_inherited(flags);
+            }
+        }
+        entry.set_verdict(mask, subject.tag);
+        Some(entry)
+    }
+}

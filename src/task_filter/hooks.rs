@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The hooks on the life of tasks, which keep the filter decisions up to date.
+
+use kernel::{
+    prelude::*,
+    sync::atomic::Relaxed, //
+};
+
+use super::{
+    decisions::TaskFilter,
+    inherited::InheritedFlags,
+    task_info::TaskInfo,
+    task_state::Entry, //
+};
+use crate::ktrace::{
+    sync::{
+        quiesce,
+        read_once::ReadOnce, //
+    },
+    task::{
+        all_tasks,
+        bind::bind_task_hooks,
+        hooks::TaskHooks,
+        registration::schedule_recheck,
+        trace_mask,
+        Comm,
+        Task, //
+    },
+};
+
+bind_task_hooks!(TaskFilter);
+
+impl TaskHooks for TaskFilter {
+    #[inline]
+    fn mask(&self, pid: i32) -> u32 {
+        self.tasks.get(pid as u32).map_or(0, Entry::mask)
+    }
+
+    fn idle_mask(&self, cpu: u32) -> u32 {
+        self.idle.get(cpu as usize).map_or(0, ReadOnce::read_once)
+    }
+
+    fn new_task(&self, parent: Task<'_>, child: Task<'_>) {
+        if child.pid() == 0 {
+            return;
+        }
+        let parent = TaskInfo::new(parent, parent.comm());
+        let subject = TaskInfo::new(child, child.comm());
+        loop {
+            let (generation, of_parent) = {
+                let rules = self.rules.lock();
+                (rules.generation, self.inherited(&rules, &parent))
+            };
+            let (mut flags, mut mask) = (InheritedFlags::default(), 0u32);
+            self.filters.for_each(|slot, filter| {
+                let lineage = filter.child(&parent.as_task(), of_parent.lineage(slot));
+                flags.add(slot, lineage);
+                mask |= u32::from(filter.evaluate(&subject.as_task(), lineage)) << slot;
+            });
+            let mut rules = self.rules.lock();
+            if rules.generation != generation {
+                continue;
+            }
+            // Discards the entry of a killed thread that had the same tag.
+            rules.pending_execs.take(subject.tag);
+            // The child is already in the task lists, so another thread of its process may be
+            // renaming it. If such a rename was reported but is not yet written, the worker must
+            // recheck the child.
+            let before = self.entry(&subject);
+            let pending_recheck = before.is_some_and(|entry| entry.pending_recheck.get() != 0);
+            let overruled = pending_recheck && before.is_some_and(|entry| entry.mask() != mask);
+            // If there is an entry, it is always overwritten: it may belong to a former owner of
+            // the id.
+            if let Some(entry) = self.store(&mut rules, &subject, mask, !flags.is_empty()) {
+                entry.set_inherited(flags);
+                entry.decided_gen.set(0);
+                entry.pending_recheck.set(match pending_recheck {
+                    true => rules.generation,
+                    false => 0,
+                });
+            }
+            drop(rules);
+            if overruled {
+                schedule_recheck();
+            }
+            return;
+        }
+    }
+
+    fn renamed(&self, task: Task<'_>, comm: Comm) {
+        // If a filter is being installed at this moment, `set_filter()` evaluates the task after
+        // this rename.
+        if !self.filters.need_comm() {
+            return;
+        }
+        let subject = TaskInfo::new(task, comm);
+        let by_itself = task.is_current();
+        let (mut rules, mask) = self.decide(&subject);
+        // If another task renames this one: the id may already belong to another task; see
+        // `evaluate_one()`.
+        if task.is_released() {
+            return;
+        }
+        let changed = mask != TaskHooks::mask(self, subject.pid);
+        let must_exist = rules.scanning || !by_itself;
+        let mut pending_recheck = false;
+        if let Some(entry) = self.store(&mut rules, &subject, mask, must_exist) {
+            entry.decided_gen.set(rules.generation);
+            if !by_itself {
+                entry.pending_recheck.set(rules.generation);
+            }
+            pending_recheck = entry.pending_recheck.get() != 0;
+        }
+        drop(rules);
+        if !changed {
+            // The order of two concurrent renames matters only if their masks differ. In that case
+            // the rename that is reported last changes the mask.
+            return;
+        }
+        if pending_recheck {
+            schedule_recheck();
+        }
+        if by_itself {
+            trace_mask::refresh_current();
+        } else {
+            self.update_cpu_of(task);
+        }
+    }
+
+    fn prepare_exec(&self, task: Task<'_>) {
+        let subject = TaskInfo::new(task, task.comm());
+        if subject.pid == subject.tgid {
+            return;
+        }
+        let mut rules = self.rules.lock();
+        let flags = self.inherited(&rules, &subject);
+        if !flags.is_empty() && !rules.pending_execs.put(subject.tag, flags) {
+            self.lost.add(1, Relaxed);
+        }
+    }
+
+    fn executed(&self, task: Task<'_>, old_pid: i32) {
+        let subject = TaskInfo::new(task, task.comm());
+        {
+            let (mut rules, mask) = self.decide(&subject);
+            let old = self.tasks.get(old_pid as u32);
+            let old = old.filter(|entry| old_pid != subject.pid && entry.is_of(subject.tag));
+            if let Some(old) = old {
+                old.clear();
+            }
+            self.store(&mut rules, &subject, mask, false);
+        }
+        trace_mask::refresh_current();
+    }
+
+    fn freed(&self, task: Task<'_>) {
+        if let Some(entry) = self.tasks.get(task.pid() as u32) {
+            entry.free(task.tag());
+        }
+    }
+
+    fn reclaim(&self) {
+        if self.tasks.is_large() {
+            self.tasks.reclaim(|| {
+                all_tasks::for_each(|task| {
+                    self.tasks.mark(task.pid() as u32);
+                });
+            });
+        }
+    }
+
+    fn settle(&self) {
+        let last = {
+            let mut rules = self.rules.lock();
+            let last = rules.round;
+            rules.round = rules.begin();
+            last
+        };
+        quiesce::synchronize_tasks();
+        let mut left = false;
+        all_tasks::for_each(|task| left |= self.settle_one(task, last));
+        if left {
+            schedule_recheck();
+        }
+    }
+}

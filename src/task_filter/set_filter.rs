@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The installation of a filter, with which all tasks are evaluated again.
+
+use kernel::{
+    prelude::*,
+    sync::{
+        atomic::Relaxed,
+        Arc, //
+    },
+};
+
+use super::{
+    decisions::TaskFilter,
+    filter_updates::is_since,
+    task_info::TaskInfo, //
+};
+use crate::{
+    filter::verdict::{
+        self,
+        Filter,
+        Forget,
+        Inherited, //
+    },
+    ktrace::{
+        sync::quiesce,
+        task::{
+            all_tasks,
+            comm::idle_comm,
+            registration::schedule_recheck,
+            Task, //
+        },
+    },
+};
+
+impl TaskFilter {
+    /// Installs a filter and evaluates it for every task; with `None`, removes the filter and its
+    /// decisions. May sleep.
+    ///
+    /// The parts of inherited selections in `forget` are cleared. The trace masks of the CPUs are
+    /// not updated; the caller must do that.
+    pub(crate) fn set_filter(&self, slot: u32, filter: Option<Arc<Filter>>, forget: Forget) {
+        let bit = 1 << slot;
+        let by_name = filter.as_ref().is_some_and(|filter| filter.needs_comm());
+        let evaluate = filter.clone();
+        let (replaced, since) = {
+            let mut rules = self.rules.lock();
+            let since = rules.begin();
+            rules.scanning = true;
+            if forget != Forget::default() {
+                self.tasks
+                    .for_each(|entry| entry.clear_inherited(bit, forget));
+                rules.pending_execs.forget(bit, forget);
+            }
+            (self.filters.replace(slot, filter), since)
+        };
+        drop(replaced);
+        if by_name {
+            quiesce::synchronize_tasks();
+        }
+        match evaluate {
+            Some(filter) => {
+                let mut pending_recheck = false;
+                all_tasks::for_each(|task| {
+                    pending_recheck |= self.evaluate_one(slot, &filter, since, task)
+                });
+                self.evaluate_idle(slot, &filter);
+                if pending_recheck {
+                    schedule_recheck();
+                }
+            }
+            None => self.forget(bit),
+        }
+        self.rules.lock().scanning = false;
+    }
+
+    /// Evaluates one filter, which has changed with generation `since`, for a task. Returns whether
+    /// the worker must recheck the decision.
+    fn evaluate_one(&self, slot: u32, filter: &Filter, since: u32, task: Task<'_>) -> bool {
+        loop {
+            let subject = TaskInfo::new(task, task.comm());
+            let flags = self.inherited(&self.rules.lock(), &subject);
+            let traced = filter.evaluate(&subject.as_task(), flags.lineage(slot));
+            let mut rules = self.rules.lock();
+            // The id may already belong to another task, whose decision must not be overwritten. If
+            // it is reused later, `new_task()` waits for the lock.
+            if task.is_released() {
+                return false;
+            }
+            if task.pid() != subject.pid || self.inherited(&rules, &subject) != flags {
+                // The task has executed a program in between.
+                continue;
+            }
+            let mut before = 0;
+            if let Some(entry) = self.entry(&subject) {
+                if is_since(entry.decided_gen.get(), since) {
+                    // A hook has evaluated the task by a name that may still be overwritten by a
+                    // rename that was reported before the filter changed.
+                    let pending_recheck = filter.needs_comm();
+                    if pending_recheck {
+                        entry.pending_recheck.set(rules.generation);
+                    }
+                    return pending_recheck;
+                }
+                before = entry.mask();
+            }
+            let mask = before & !(1 << slot) | u32::from(traced) << slot;
+            self.store(&mut rules, &subject, mask, false);
+            return false;
+        }
+    }
+
+    fn evaluate_idle(&self, slot: u32, filter: &Filter) {
+        for (mask, cpu) in self.idle.iter().zip(0u32..) {
+            let comm = idle_comm(cpu);
+            let task = verdict::Task {
+                pid: 0,
+                tgid: 0,
+                comm: comm.as_bytes(),
+            };
+            let before = mask.load(Relaxed) & !(1 << slot);
+            let traced = filter.evaluate(&task, Inherited::default());
+            mask.store(before | u32::from(traced) << slot, Relaxed);
+        }
+    }
+
+    fn forget(&self, bit: u32) {
+        self.tasks.for_each(|entry| {
+            let _rules = self.rules.lock();
+            entry.lift(bit);
+        });
+        for mask in &self.idle {
+            mask.store(mask.load(Relaxed) & !bit, Relaxed);
+        }
+    }
+}
