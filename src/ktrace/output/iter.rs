@@ -12,12 +12,10 @@ use core::{
 use kernel::prelude::*;
 
 use super::{
-    decode::{
-        FirstReturn,
-        NextItem,
-        Place, //
-    },
+    cursor::NextItem,
+    first_return::FirstReturn,
     printed::Printed,
+    reader_state::Place,
     seq::Seq, //
 };
 use crate::ktrace::{
