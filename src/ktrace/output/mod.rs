@@ -9,6 +9,7 @@ mod first_return;
 pub mod iter;
 mod iter_pos;
 mod iter_text;
+mod next_record;
 mod pack;
 pub mod pipe_reader;
 mod print_compact;
