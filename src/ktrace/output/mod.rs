@@ -3,11 +3,19 @@
 //! Reads and prints a trace: the tracer that a user selects, its iterator, and the readers that
 //! expand compact records.
 
+mod cursor;
 pub mod decode;
+mod first_return;
 pub mod iter;
+mod iter_pos;
+mod iter_text;
+mod next_record;
+mod pack;
 pub mod pipe_reader;
 mod print_compact;
 pub mod printed;
+mod reader_state;
 pub mod seq;
+mod synthetic;
 pub mod trace_reader;
 pub mod tracer;

@@ -14,16 +14,22 @@ use core::ptr::{
 
 use kernel::prelude::*;
 
-use super::decode::{
-    print_item,
-    print_record,
-    take_last_line_back,
-    text_of,
-    Cursor,
-    InPlace,
-    IterPos,
-    Place,
-    Shared, //
+use super::{
+    cursor::Cursor,
+    decode::{
+        print_item,
+        print_record, //
+    },
+    iter_pos::IterPos,
+    iter_text::{
+        take_last_line_back,
+        text_of, //
+    },
+    pack::InPlace,
+    reader_state::{
+        Place,
+        Shared, //
+    },
 };
 use crate::ktrace::{
     output::{

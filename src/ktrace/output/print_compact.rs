@@ -37,13 +37,15 @@ use kernel::{
     prelude::*, //
 };
 
-use super::decode::{
-    take_back,
-    text_of,
-    Cursor,
-    IterPos,
-    Pack, //
-    SyntheticRecord,
+use super::{
+    cursor::Cursor,
+    iter_pos::IterPos,
+    iter_text::{
+        take_back,
+        text_of, //
+    },
+    pack::Pack,
+    synthetic::SyntheticRecord, //
 };
 use crate::ktrace::compact::{
     encoding::{

@@ -12,15 +12,19 @@ use core::ptr::addr_of_mut;
 
 use kernel::prelude::*;
 
-use super::decode::{
-    print_item,
-    print_record,
-    text_of,
-    Cursor,
-    IterPos,
-    Pack,
-    Shared,
-    Source, //
+use super::{
+    cursor::Cursor,
+    decode::{
+        print_item,
+        print_record, //
+    },
+    iter_pos::IterPos,
+    iter_text::text_of,
+    pack::Pack,
+    reader_state::{
+        Shared,
+        Source, //
+    },
 };
 use crate::ktrace::compact::encoding::Words;
 use crate::ktrace::{

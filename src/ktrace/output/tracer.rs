@@ -32,13 +32,11 @@ use kernel::{
 };
 
 use super::{
-    decode::{
-        IterPos,
-        Shared, //
-    },
     iter::Line,
+    iter_pos::IterPos,
     pipe_reader,
     printed::Printed,
+    reader_state::Shared,
     seq::Seq,
     trace_reader, //
 };
