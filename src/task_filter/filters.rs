@@ -2,13 +2,10 @@
 
 //! The current filters of all trace arrays, which are read under RCU.
 
-use kernel::{
-    prelude::*,
-    sync::{
-        atomic::Atomic,
-        rcu,
-        Arc, //
-    },
+use kernel::sync::{
+    atomic::Atomic,
+    rcu,
+    Arc, //
 };
 
 use crate::{

@@ -2,10 +2,7 @@
 
 //! The hooks on the life of tasks, which keep the filter decisions up to date.
 
-use kernel::{
-    prelude::*,
-    sync::atomic::Relaxed, //
-};
+use kernel::sync::atomic::Relaxed;
 
 use super::{
     decisions::TaskFilter,

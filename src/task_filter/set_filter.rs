@@ -2,12 +2,9 @@
 
 //! The installation of a filter, with which all tasks are evaluated again.
 
-use kernel::{
-    prelude::*,
-    sync::{
-        atomic::Relaxed,
-        Arc, //
-    },
+use kernel::sync::{
+    atomic::Relaxed,
+    Arc, //
 };
 
 use super::{
