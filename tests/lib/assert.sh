@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2317
 # The result of a case, what it requires, and checks of single values.
 
 # The kernel's ftracetest has functions of these names, with statuses of its own.
@@ -22,20 +22,6 @@ if ! command -v exit_unresolved >/dev/null; then
 		exit 71
 	}
 fi
-
-fail() {
-	exit 1
-}
-
-# exit_unresolved: neither passed nor failed, the test could not be carried out.
-exit_unresolved() {
-	exit 70
-}
-
-# exit_unsupported: the kernel lacks a feature that the test needs.
-exit_unsupported() {
-	exit 71
-}
 
 fail() {
 	echo "FAIL: $*"

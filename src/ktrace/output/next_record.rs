@@ -52,7 +52,7 @@ pub struct Next {
 }
 
 impl Line<'_> {
-    /// Returns the next record of the same CPU if it is the return of `call`; see [`Next`]. Each
+    /// Returns the next record of the same CPU if it is the return of `call`; see `Next`. Each
     /// record in between is passed to `pass`, and skipped as long as `pass` returns true.
     pub fn next(&mut self, call: &GraphEntry, mut pass: impl FnMut(&Record<'_>) -> bool) -> Next {
         if let Some(ahead) = &self.ahead {

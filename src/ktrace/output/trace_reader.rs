@@ -199,7 +199,7 @@ unsafe fn next_record(iter: *mut abi::trace_iterator, cpu: usize) -> Option<Iter
 }
 
 /// Prints lines. The first one is of the current pack, unless the iterator
-/// [resumes](Shared::resumes).
+/// resumes (`Shared::resumes`).
 ///
 /// # Safety
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Output of fields. For each way to print a field, the files of this folder have the C expression
-//! that readers of the `format` file evaluate, and the equivalent value for the kernel's own output.
+//! that readers of the `format` file evaluate, and the equivalent value for the kernel's output.
 
 mod arrays;
 mod integers;
