@@ -213,7 +213,7 @@ mod words {
 #[kunit_tests(ferrotrace_pid_map)]
 mod pid_map {
     use super::*;
-    use crate::ktrace::pid_map::{
+    use crate::ktrace::task::pid_map::{
         PidMap,
         IDS,
         LEAF, //

@@ -25,7 +25,7 @@ impl Text {
     }
 
     /// Returns the length in bytes.
-    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    #[expect(clippy::len_without_is_empty, reason = "no caller needs it")]
     #[inline]
     pub const fn len(&self) -> usize {
         self.len
