@@ -28,6 +28,7 @@ use crate::{
         STATE, //
     },
     filter::{
+        decision::Forget, //
         error::{
             Fault,
             InputError, //
@@ -38,7 +39,6 @@ use crate::{
             ListName,
             ListRef, //
         },
-        verdict::Forget, //
     },
     function_trace::Count,
     ktrace::array::{

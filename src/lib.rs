@@ -35,8 +35,8 @@ use arrays::{
     STATE, //
 };
 use filter::{
+    decision::Filter, //
     error::Fault,
-    verdict::Filter, //
 };
 use install::Installed;
 use ktrace::{

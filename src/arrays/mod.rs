@@ -24,11 +24,11 @@ use kernel::{
 use crate::{
     fgraph::Graph,
     filter::{
-        error::Fault,
-        verdict::{
+        decision::{
             Filter,
             Forget, //
         },
+        error::Fault,
     },
     function_trace::{
         option,
@@ -262,9 +262,9 @@ impl State {
 
     /// Returns the memory of the per-task tables in bytes.
     pub(crate) fn tables_size(&self) -> usize {
-        let verdicts = self.watch.as_ref().map_or(0, |watch| watch.size());
+        let decisions = self.watch.as_ref().map_or(0, |watch| watch.size());
         let accounts = self.accounts.as_ref().map_or(0, |accounts| accounts.size());
-        verdicts.saturating_add(accounts)
+        decisions.saturating_add(accounts)
     }
 
     /// Returns the number of accounted tasks.

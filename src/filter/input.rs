@@ -3,6 +3,10 @@
 //! Parses the text written to a control file and creates the resulting filter.
 
 use super::{
+    decision::{
+        Filter,
+        Forget, //
+    },
     error::{
         Fault,
         InputError, //
@@ -16,10 +20,6 @@ use super::{
     tokens::{
         SplitError,
         Splitter, //
-    },
-    verdict::{
-        Filter,
-        Forget, //
     },
 };
 

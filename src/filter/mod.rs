@@ -23,16 +23,16 @@
 //! error codes: the code is safe, sleeps only to allocate, and is also compiled and tested on the
 //! host (`tests/host/`). Functions that may be called from atomic context say so.
 //!
-//! - [`verdict`]: all lists of a trace array, and the filter decision for a task.
+//! - [`decision`]: all lists of a trace array, and the filter decision for a task.
 //! - [`input`]: parses the text written to a control file and creates the new filter.
 //! - [`list`], [`ids`], [`glob`]: the contents of one control file.
 //! - [`tokens`]: splits text into words.
 //! - [`error`]: the errors that the text can have.
 
+pub(crate) mod decision;
 pub(crate) mod error;
 pub(crate) mod glob;
 pub(crate) mod ids;
 pub(crate) mod input;
 pub(crate) mod list;
 pub(crate) mod tokens;
-pub(crate) mod verdict;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef KTRACE_SHIM_H
-#define KTRACE_SHIM_H
+#ifndef KTRACE_HELPERS_H
+#define KTRACE_HELPERS_H
 
 #include <linux/ftrace.h>
 #include <linux/percpu.h>

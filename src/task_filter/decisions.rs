@@ -178,7 +178,7 @@ impl TaskFilter {
                 entry.set_inherited(flags);
             }
         }
-        entry.set_verdict(mask, subject.tag);
+        entry.set_decision(mask, subject.tag);
         Some(entry)
     }
 }

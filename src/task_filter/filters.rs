@@ -9,7 +9,7 @@ use kernel::sync::{
 };
 
 use crate::{
-    filter::verdict::Filter,
+    filter::decision::Filter,
     ktrace::{
         sync::{
             published::{

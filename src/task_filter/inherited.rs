@@ -3,7 +3,7 @@
 //! The selection that tasks inherit when they are forked, for all trace arrays; and the storage
 //! that preserves it while the id of a thread changes.
 
-use crate::filter::verdict::{
+use crate::filter::decision::{
     Forget,
     Inherited, //
 };

@@ -13,7 +13,7 @@ use super::{
     task_info::TaskInfo, //
 };
 use crate::{
-    filter::verdict::{
+    filter::decision::{
         self,
         Filter,
         Forget,
@@ -110,7 +110,7 @@ impl TaskFilter {
     fn evaluate_idle(&self, slot: u32, filter: &Filter) {
         for (mask, cpu) in self.idle.iter().zip(0u32..) {
             let comm = idle_comm(cpu);
-            let task = verdict::Task {
+            let task = decision::Task {
                 pid: 0,
                 tgid: 0,
                 comm: comm.as_bytes(),

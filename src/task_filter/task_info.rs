@@ -3,7 +3,7 @@
 //! The attributes of a task that an evaluation of the filters uses.
 
 use crate::{
-    filter::verdict,
+    filter::decision,
     ktrace::task::{
         Comm,
         Task, //
@@ -28,8 +28,8 @@ impl TaskInfo {
         }
     }
 
-    pub(super) fn as_task(&self) -> verdict::Task<'_> {
-        verdict::Task {
+    pub(super) fn as_task(&self) -> decision::Task<'_> {
+        decision::Task {
             pid: self.pid,
             tgid: self.tgid,
             comm: self.comm.as_bytes(),

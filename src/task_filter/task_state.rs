@@ -10,7 +10,7 @@ use kernel::sync::atomic::{
 
 use super::inherited::InheritedFlags;
 use crate::{
-    filter::verdict::Forget,
+    filter::decision::Forget,
     ktrace::sync::read_once::ReadOnce, //
 };
 
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Entry {
     /// The mask in the lower half, the tag of the task in the upper half.
-    verdict: Verdict,
+    decision: Decision,
     /// The inherited selection of the task.
     traced: Bits,
     excluded: Bits,
@@ -29,11 +29,11 @@ pub(super) struct Entry {
     pub(super) pending_recheck: Bits,
 }
 
-struct Verdict(Atomic<u64>);
+struct Decision(Atomic<u64>);
 
 pub(super) struct Bits(Atomic<u32>);
 
-impl Default for Verdict {
+impl Default for Decision {
     fn default() -> Self {
         Self(Atomic::new(0))
     }
@@ -63,35 +63,35 @@ impl Entry {
     /// Returns the bits of the trace arrays whose filter selects the task. Any context.
     #[inline]
     pub(super) fn mask(&self) -> u32 {
-        self.verdict.0.read_once() as u32
+        self.decision.0.read_once() as u32
     }
 
     /// Returns whether this is the state of the task with this tag, and not of a former owner of
     /// the id.
     pub(super) fn is_of(&self, tag: u32) -> bool {
-        (self.verdict.0.read_once() >> 32) as u32 == tag
+        (self.decision.0.read_once() >> 32) as u32 == tag
     }
 
-    pub(super) fn set_verdict(&self, mask: u32, tag: u32) {
-        self.verdict.0.write_once(pack(mask, tag));
+    pub(super) fn set_decision(&self, mask: u32, tag: u32) {
+        self.decision.0.write_once(pack(mask, tag));
     }
 
     /// Clears `bit` in the mask.
     pub(super) fn lift(&self, bit: u32) {
-        let before = self.verdict.0.load(Relaxed);
+        let before = self.decision.0.load(Relaxed);
         // If this fails, the task is being freed concurrently, and its mask is cleared as a whole.
         let _ = self
-            .verdict
+            .decision
             .0
             .cmpxchg(before, before & !u64::from(bit), Relaxed);
     }
 
     /// Clears the mask and the tag when the task with this tag is freed. `rules` need not be held.
     pub(super) fn free(&self, tag: u32) {
-        let mut before = self.verdict.0.load(Relaxed);
+        let mut before = self.decision.0.load(Relaxed);
         // Not if the id has a new owner, even if that stores its own tag concurrently.
         while (before >> 32) as u32 == tag {
-            match self.verdict.0.cmpxchg(before, 0, Relaxed) {
+            match self.decision.0.cmpxchg(before, 0, Relaxed) {
                 Ok(_) => return,
                 Err(now) => before = now,
             }
@@ -118,7 +118,7 @@ impl Entry {
 
     /// Resets the state to that of an unused id.
     pub(super) fn clear(&self) {
-        self.set_verdict(0, 0);
+        self.set_decision(0, 0);
         self.set_inherited(InheritedFlags::default());
         self.decided_gen.set(0);
         self.pending_recheck.set(0);

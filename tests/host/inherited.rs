@@ -2,8 +2,8 @@
 
 //! Inherited filter state of tasks, and the store in which it is kept until the task uses it.
 
-use crate::filter::verdict::Forget;
-use crate::filter::verdict::Inherited;
+use crate::filter::decision::Forget;
+use crate::filter::decision::Inherited;
 use crate::inheriteds::InheritedFlags;
 use crate::inheriteds::PendingExecs;
 use crate::inheriteds::MAX_PENDING_EXECS;

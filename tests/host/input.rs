@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use kernel::alloc::limit_allocations;
 use kernel::error::Error;
 
+use crate::filter::decision::Filter;
 use crate::filter::error::Fault;
 use crate::filter::error::InputError;
 use crate::filter::ids::MAX_IDS;
@@ -16,7 +17,6 @@ use crate::filter::input::ListName;
 use crate::filter::input::ListRef;
 use crate::filter::list::MAX_GLOBS;
 use crate::filter::tokens::MAX_TOKEN;
-use crate::filter::verdict::Filter;
 use crate::random::Random;
 
 const NAMES: [ListName; 6] = [

@@ -95,6 +95,7 @@ mod ktrace {
 mod relaxed_u64;
 
 mod compressed_delta;
+mod decision;
 mod encoding;
 mod escape;
 #[allow(dead_code)]
@@ -114,4 +115,3 @@ mod tag;
 mod threshold;
 mod tokens;
 mod transition;
-mod verdict;

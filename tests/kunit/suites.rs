@@ -11,15 +11,15 @@ use kernel::prelude::*;
 mod filter {
     use super::*;
     use crate::filter::{
+        decision::{
+            Filter,
+            Inherited,
+            Task, //
+        },
         ids::MAX_IDS,
         input::{
             Input,
             ListName, //
-        },
-        verdict::{
-            Filter,
-            Inherited,
-            Task, //
         },
     };
 
@@ -109,7 +109,7 @@ mod filter {
     }
 
     #[test]
-    fn verdicts() -> Result {
+    fn decisions() -> Result {
         let none = Filter::default();
         assert!(evaluated(&none, 1, b"sh"));
         let named = written(ListName::Comm, b"s* [x-z]?\n", true, &none)?;

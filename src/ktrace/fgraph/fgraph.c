@@ -458,12 +458,12 @@ static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 }
 
 /*
- * Selects the place that calls use. While functions are chosen one by one, it is the first one,
+ * Selects the layout that calls use. While functions are chosen one by one, it is the first one,
  * with which all calls take the slow path.
  */
 static void ktrace_graph_choose(struct ktrace_graph *graph)
 {
-	/* The learned values are visible once this is 2. */
+	/* The detected values are visible once this is 2. */
 	bool fast = smp_load_acquire(&graph->detected) == 2 && !READ_ONCE(graph->are_chosen);
 
 	/* Readers depend on the address. */

@@ -2,11 +2,11 @@
 
 //! Filter decisions.
 
+use crate::filter::decision::Filter;
+use crate::filter::decision::Inherited;
+use crate::filter::decision::Task;
 use crate::filter::input::Input;
 use crate::filter::input::ListName;
-use crate::filter::verdict::Filter;
-use crate::filter::verdict::Inherited;
-use crate::filter::verdict::Task;
 
 const TASK: Task<'static> = Task {
     pid: 101,
@@ -50,7 +50,7 @@ fn all_combinations_follow_the_rules() {
         (ListName::NotraceTgid, ["", "101", "100 3"]),
         (ListName::NotraceComm, ["", "w", "x w??ker"]),
     ];
-    let mut verdicts = [0, 0];
+    let mut decisions = [0, 0];
     for combination in 0..3_usize.pow(6) {
         let state = |list: usize| combination / 3_usize.pow(list as u32) % 3;
         let lists: Vec<(ListName, &str)> = choices
@@ -83,12 +83,12 @@ fn all_combinations_follow_the_rules() {
                     };
                     assert_eq!(filter.child(&TASK, lineage), expected, "{shown}");
                 }
-                verdicts[usize::from(traced)] += 1;
+                decisions[usize::from(traced)] += 1;
             }
         }
     }
-    assert_eq!(verdicts[0] + verdicts[1], 729 * 2 * 4);
-    assert!(verdicts.iter().all(|count| *count > 500), "{verdicts:?}");
+    assert_eq!(decisions[0] + decisions[1], 729 * 2 * 4);
+    assert!(decisions.iter().all(|count| *count > 500), "{decisions:?}");
 }
 
 #[test]
