@@ -16,6 +16,7 @@ mod print_compact;
 pub mod printed;
 mod reader_state;
 pub mod seq;
+mod single;
 mod synthetic;
 pub mod trace_reader;
 pub mod tracer;
