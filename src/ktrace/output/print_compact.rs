@@ -24,8 +24,8 @@
 //!
 //! C header: `include/linux/trace_events.h`.
 //!
-//! [`Head::taken`]: crate::ktrace::compact::percpu_pack::Head::taken
-//! [`Head::repeats`]: crate::ktrace::compact::percpu_pack::Head::repeats
+//! [`Head::taken`]: crate::ktrace::compact::head::Head::taken
+//! [`Head::repeats`]: crate::ktrace::compact::head::Head::repeats
 
 use core::{
     mem::size_of,

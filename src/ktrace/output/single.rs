@@ -31,7 +31,7 @@ use crate::ktrace::{
             DecodedItem,
             Item, //
         },
-        percpu_pack::Head, //
+        head::Head, //
     },
     private::{
         abi,
