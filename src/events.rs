@@ -13,7 +13,7 @@
 use crate::{
     ktrace::{
         array::trace_array::TraceArray,
-        compact::percpu_pack::Head,
+        compact::head::Head,
         event::{
             field::{
                 Address,

@@ -32,7 +32,7 @@ use crate::{
                 FileOps, //
             },
         },
-        output::tracer::Registration,
+        output::registration::Registration,
         private::symbols::Resolved, //
     },
     tracer::Ferrotrace, //

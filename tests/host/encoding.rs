@@ -125,7 +125,7 @@ fn contexts() {
     assert_eq!(context(packed, 1 << 24), None);
 }
 
-/// Returns the words of a call, as `percpu_pack.rs` writes them.
+/// Returns the words of a call, as `encode.rs` selects them.
 fn call_words(item: &Item) -> Vec<u64> {
     let mut words = Vec::new();
     let mut item = *item;

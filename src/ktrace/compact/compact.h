@@ -5,8 +5,8 @@
 /*
  * Fast path of compact records: adds a function to this CPU's current pack, as half a word, if the
  * pack already holds the same function and return address, and task and context are those of the
- * last item; or adds a call that returned, as one word. percpu_pack.rs defines packs, explains why
- * this is safe, and has the slow path. This file has only what must be inlined into the hook.
+ * last item; or adds a call that returned, as one word. add.rs explains why this is safe, and
+ * write_item.rs has the slow path. This file has only what must be inlined into the hook.
  */
 
 /* For bindgen, there are only the types: see shared.h. */
@@ -39,7 +39,7 @@
 #define KTRACE_LEAF_NS_BITS 15
 #define KTRACE_LEAF_DELTA_BITS 16
 
-/* An entry for addresses that a word of the pack holds; `Known` in percpu_pack.rs. */
+/* An entry for addresses that a word of the pack holds; `CallSite` in state.rs. */
 struct ktrace_call_site {
 	unsigned long address;
 	/* XORed with the pack's `salt`. */
@@ -49,7 +49,7 @@ struct ktrace_call_site {
 	u64 second;
 };
 
-/* A CPU's state of its current pack; `Local` in percpu_pack.rs, which documents each member. */
+/* A CPU's state of its current pack; `PerCpuPack` in state.rs, which documents each member. */
 struct ktrace_pack {
 	unsigned long busy;
 	u64 time;
@@ -242,7 +242,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *
 		return KTRACE_PACK_FALLBACK;
 	}
 	WRITE_ONCE(*place, word);
-	/* A reader takes the page out of the ring before it reads it; see percpu_pack.rs. */
+	/* A reader takes the page out of the ring before it reads it; see add.rs. */
 	smp_mb();
 	if (unlikely(!ktrace_page_in_ring(page))) {
 		WRITE_ONCE(KTRACE_MEMBER(long, part, KTRACE_ring_buffer_per_cpu_committing), 0);

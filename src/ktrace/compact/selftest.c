@@ -3,8 +3,8 @@
  * Self-test: checks what packs require of the kernel beyond the layout of its types, on a ring
  * buffer of its own when the module is loaded: that a record can grow, that the record of an
  * interrupt that arrives at that moment can be committed, that it is visible when a reader has
- * taken the page, and that a file that reads the buffer can be held at a record. percpu_pack.rs
- * and output/trace_reader.rs explain how this is used.
+ * taken the page, and that a file that reads the buffer can be held at a record. add.rs and
+ * output/trace_reader.rs explain how this is used.
  *
  * Built without ftrace's call at function entry (see Kbuild).
  */

@@ -59,8 +59,8 @@ pub(super) struct PerCpuPack {
     pub(super) busy: usize,
     /// Counter value of the last item.
     pub(super) time: u64,
-    /// Largest delta, in ticks, of a function on the fast path: `SPAN` of `percpu_pack.rs` if
-    /// the trace clock advances at the rate of the counter, else `SHORT_SPAN`. If the counter was
+    /// Largest delta, in ticks, of a function on the fast path: `SPAN` of `begin.rs` if the
+    /// trace clock advances at the rate of the counter, else `SHORT_SPAN`. If the counter was
     /// set back, the delta is larger than either.
     pub(super) span: u64,
     /// Raw context of the last item (`ktrace_raw_context()`).

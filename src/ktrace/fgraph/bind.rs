@@ -5,7 +5,7 @@
 use kernel::prelude::*;
 
 use super::{
-    active_calls::{
+    current_call::{
         Call,
         Return, //
     },

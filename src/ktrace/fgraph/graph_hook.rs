@@ -3,9 +3,9 @@
 //! The trait that a user of the call graph implements.
 
 use super::{
-    active_calls::{
+    active_calls::Open,
+    current_call::{
         Call,
-        Open,
         Return, //
     },
     fast_path::FastPathConfig,

@@ -52,19 +52,18 @@
 mod active_calls;
 mod bind;
 mod clock;
+mod current_call;
 mod fast_path;
 mod frame;
 mod graph_hook;
 mod hook;
 mod settings;
 mod tag;
+mod task_word;
 
 pub use active_calls::{
-    Call,
     Caller,
-    Open,
-    Return,
-    TaskWord, //
+    Open, //
 };
 pub use bind::{
     bind_graph_hook,
@@ -77,6 +76,10 @@ pub use bind::{
 pub use clock::{
     ClockPair,
     CounterTime, //
+};
+pub use current_call::{
+    Call,
+    Return, //
 };
 pub use fast_path::{
     FastPathConfig,
@@ -104,3 +107,4 @@ pub use settings::{
     tracing_thresh_ns, //
 };
 pub use tag::SHORT_BITS as SHORT_TAG_BITS;
+pub use task_word::TaskWord;

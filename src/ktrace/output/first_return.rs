@@ -17,7 +17,7 @@ use super::{
 use crate::ktrace::{
     compact::{
         encoding::Item,
-        percpu_pack::Head, //
+        head::Head, //
     },
     private::abi,
     record::GraphReturn, //

@@ -8,7 +8,7 @@ use kernel::prelude::*;
 
 use super::pack::Pack;
 use crate::ktrace::{
-    compact::percpu_pack::Head,
+    compact::head::Head,
     private::abi, //
 };
 

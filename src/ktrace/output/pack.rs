@@ -10,7 +10,7 @@ use crate::ktrace::{
             Reader,
             Words, //
         },
-        percpu_pack::{
+        head::{
             Head,
             FIRST_WORD, //
         },

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Describes the call that begins, or the one that returns, while the kernel calls a hook for it.
+
+use core::{
+    mem::size_of,
+    ops::Deref,
+    ptr::NonNull, //
+};
+
+use kernel::prelude::*;
+
+use super::{
+    active_calls::Open,
+    frame::{
+        FrameRef,
+        Stored, //
+    },
+};
+use crate::ktrace::{
+    private::abi,
+    record::context::MAX_ARGS, //
+};
+
+// In some configurations, some structs behind these pointers have no members.
+#[allow(improper_ctypes)]
+extern "C" {
+    fn ktrace_return_value(fregs: *mut c_void) -> c_ulong;
+    fn ktrace_argument(fregs: *mut c_void, n: c_uint) -> c_ulong;
+    fn ktrace_call_fgraph_reserve_data(idx: c_int, size: c_int) -> *mut c_void;
+    fn ktrace_call_ftrace_graph_top_ret_addr(task: *mut kernel::bindings::task_struct) -> c_ulong;
+}
+
+/// The call of a function.
+///
+/// # Invariants
+///
+/// The callback for the call has not returned; `fregs` is what ftrace passed, or null.
+pub struct Call<'a> {
+    open: Open<'a>,
+    /// The function.
+    pub func: usize,
+    fregs: *mut c_void,
+}
+
+impl<'a> Deref for Call<'a> {
+    type Target = Open<'a>;
+
+    #[inline]
+    fn deref(&self) -> &Open<'a> {
+        &self.open
+    }
+}
+
+impl<'a> Call<'a> {
+    /// Creates a call.
+    ///
+    /// # Safety
+    ///
+    /// The caller must guarantee the type invariants.
+    #[inline(always)]
+    pub(super) unsafe fn new(open: Open<'a>, func: usize, fregs: *mut c_void) -> Self {
+        // INVARIANT: The caller guarantees the type invariants.
+        Self { open, func, fregs }
+    }
+
+    /// Returns a copy for the slow path; see [`Open::reborrow`].
+    #[inline(always)]
+    pub fn reborrow(&self) -> Self {
+        // INVARIANT: All values are those of `self`, for which the invariants hold.
+        Self {
+            open: self.open.reborrow(),
+            func: self.func,
+            fregs: self.fregs,
+        }
+    }
+
+    /// Adds a frame to the call until it returns, with a half word of the hook's own and flags. The
+    /// call is timed from now on. Must be called only once. `None` if the shadow stack is full:
+    /// then the hook has to return false.
+    #[inline]
+    pub fn reserve_frame(&self, half: u32, flags: u32) -> Option<FrameRef<'_>> {
+        // SAFETY: Called once in the callback, for the current task.
+        let data = unsafe {
+            ktrace_call_fgraph_reserve_data(self.open.ops().1, size_of::<Stored>() as c_int)
+        };
+        let stored = NonNull::new(data.cast::<Stored>())?;
+        self.open.detect_layout(stored);
+        // SAFETY: The reserved data has the size of a `Stored`, is aligned to words, and exists
+        // until the call returns.
+        Some(unsafe { FrameRef::begin(stored, half, self.open.tag, flags) })
+    }
+
+    /// Returns argument number `n`, as the register holds it; 0 if `n` is not below [`MAX_ARGS`] or
+    /// the registers are not known.
+    #[inline]
+    pub fn argument(&self, n: usize) -> usize {
+        if self.fregs.is_null() || n >= MAX_ARGS {
+            return 0;
+        }
+        // SAFETY: Reads from the registers, which are valid by the type invariant.
+        unsafe { ktrace_argument(self.fregs, n as c_uint) as usize }
+    }
+
+    /// Returns the return address of the function.
+    pub fn return_address(&self) -> usize {
+        // SAFETY: Walks the shadow stack of the current task, which does not change, by the type
+        // invariant.
+        unsafe { ktrace_call_ftrace_graph_top_ret_addr(self.open.task.as_ptr()) as usize }
+    }
+}
+
+/// The return of a function.
+///
+/// # Invariants
+///
+/// The callback for the return has not returned; `fregs` is what ftrace passed, or null.
+pub struct Return<'a> {
+    open: Open<'a>,
+    /// The function.
+    pub func: usize,
+    /// Total number of calls of this task that found the shadow stack full.
+    pub overrun: u32,
+    fregs: *mut c_void,
+}
+
+impl<'a> Deref for Return<'a> {
+    type Target = Open<'a>;
+
+    #[inline]
+    fn deref(&self) -> &Open<'a> {
+        &self.open
+    }
+}
+
+impl<'a> Return<'a> {
+    /// Creates a return.
+    ///
+    /// # Safety
+    ///
+    /// The caller must guarantee the type invariants.
+    #[inline(always)]
+    pub(super) unsafe fn new(
+        open: Open<'a>,
+        ret: &abi::ftrace_graph_ret,
+        fregs: *mut c_void,
+    ) -> Self {
+        // INVARIANT: The caller guarantees the type invariants.
+        Self {
+            open,
+            func: ret.func,
+            overrun: ret.overrun,
+            fregs,
+        }
+    }
+
+    /// Returns a copy for the slow path; see [`Open::reborrow`].
+    #[inline(always)]
+    pub fn reborrow(&self) -> Self {
+        // INVARIANT: All values are those of `self`, for which the invariants hold.
+        Self {
+            open: self.open.reborrow(),
+            func: self.func,
+            overrun: self.overrun,
+            fregs: self.fregs,
+        }
+    }
+
+    /// Returns the frame of the call, only once. From then on, an interrupt does not take the call
+    /// for an open one, nor the old data of the frame for one of its own.
+    #[inline]
+    pub fn frame(&self) -> Option<FrameRef<'_>> {
+        let frame = self.open.frame(0)?;
+        frame.invalidate();
+        Some(frame)
+    }
+
+    /// Returns the return value of the function, as the register holds it.
+    #[inline]
+    pub fn value(&self) -> usize {
+        // SAFETY: `fregs` is what ftrace passed, by the type invariant, or null.
+        unsafe { ktrace_return_value(self.fregs) as usize }
+    }
+}
