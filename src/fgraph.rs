@@ -31,24 +31,31 @@
 //! A call in an interrupt has the calls of the interrupted task as its callers; the missing entries
 //! of these are written before its own. The context that sets [`WRITTEN`] first writes the entry.
 
+mod entries;
+mod off_cpu;
+mod returns;
+mod selection;
+mod task_word;
+
 use kernel::sync::{
     atomic::Atomic,
     Arc, //
 };
 
+use self::task_word::{
+    chosen_after,
+    is_known,
+    settled, //
+};
+
 use crate::{
-    events,
     function_trace::{
-        option,
         Count,
         Recorder, //
     },
     ktrace::{
         compact::{
-            encoding::{
-                self as compact,
-                Item, //
-            },
+            encoding::Item,
             percpu_pack::PackResult,
             writer::Packer, //
         },
@@ -56,8 +63,6 @@ use crate::{
             self,
             bind_graph_hook,
             Call,
-            Caller,
-            ClockPair,
             CounterTime,
             FastPathConfig,
             FrameRef,
@@ -68,15 +73,8 @@ use crate::{
             When, //
         },
         record::{
-            self,
-            context::{
-                Context,
-                MAX_ARGS, //
-            },
-            GraphEntry,
-            GraphReturn,
-            NotWritten,
-            MAX_GRAPH_WORDS, //
+            context::Context,
+            NotWritten, //
         },
         task::{
             sched,
@@ -84,7 +82,6 @@ use crate::{
             trace_mask,
             Task, //
         },
-        time::clock, //
     },
     profile::{
         self,
@@ -92,13 +89,7 @@ use crate::{
         Profile, //
     },
     task_filter::TaskFilter,
-    task_times::{
-        accounting::Accounts,
-        types::{
-            Blocked,
-            CallTimes, //
-        },
-    },
+    task_times::accounting::Accounts,
     thresholds::{
         Limits,
         Split, //
@@ -115,39 +106,6 @@ const LOST: u32 = 1 << 2;
 
 /// The write mode of hooks that only add up durations.
 static NEVER_WRITTEN: Atomic<u32> = Atomic::new(When::IfLong as u32);
-
-/// The flags in the task data word of the hook. The count in the word is the number of the task's
-/// calls that found the shadow stack full.
-///
-/// The word is not cleared when the hook is unregistered. The kernel reuses the index of a hook
-/// after 16 others, and the next hook with this index finds the old word. function_graph would
-/// interpret one of the lowest five bits as its own flag (`TRACE_GRAPH_NOTRACE`,
-/// kernel/trace/trace.h) and ignore the task, so these bits are not used.
-mod word {
-    use crate::ktrace::fgraph::SHORT_TAG_BITS;
-
-    /// The task is inside a function of `set_graph_function`, whose depth is in [`DEPTH`].
-    pub(super) const CHOSEN: u32 = 1 << 5;
-    /// That function was called in a hardware interrupt, which is therefore traced.
-    pub(super) const CHOSEN_IRQ: u32 = 1 << 6;
-    /// The task is inside a function of `set_graph_notrace`.
-    pub(super) const NOTRACE: u32 = 1 << 7;
-    /// There may be open calls whose entries are not written.
-    pub(super) const UNWRITTEN: u32 = 1 << 8;
-    /// The hook has initialized the word, so that calls of the task that find the shadow stack full
-    /// are counted.
-    pub(super) const SEEN: u32 = 1 << 9;
-    /// There may be frames without saved off-CPU times: calls that have not lost the CPU.
-    pub(super) const UNNOTED: u32 = 1 << 10;
-    /// The depth, in 9 bits: a shadow stack of 4 KiB has room for fewer calls.
-    pub(super) const DEPTH_SHIFT: u32 = 11;
-    pub(super) const DEPTH: u32 = 0x1ff << DEPTH_SHIFT;
-    /// The lowest bits of the hook's tag. They distinguish the word from that of another hook,
-    /// which is ignored.
-    pub(super) const TAG_SHIFT: u32 = 20;
-    pub(super) const TAG: u32 = ((1 << SHORT_TAG_BITS) - 1) << TAG_SHIFT;
-    const _: () = assert!(TAG_SHIFT + SHORT_TAG_BITS <= u32::BITS);
-}
 
 /// The call graph of one trace array.
 pub(crate) struct Graph {
@@ -193,34 +151,6 @@ impl Graph {
         self.limits().least_ns()
     }
 
-    /// Returns whether `set_graph_function`, `max_graph_depth` and the options let a call through.
-    /// Updates the flags in `state`.
-    #[inline]
-    fn selects(&self, call: &Call<'_>, flags: u32, state: &mut u32) -> bool {
-        if *state & word::CHOSEN == 0 {
-            match fgraph::in_graph_function(call.func) {
-                None => {}
-                Some(false) => return false,
-                Some(true) => {
-                    let depth = call.depth().max(0) as u32;
-                    *state &= !(word::DEPTH | word::CHOSEN_IRQ);
-                    *state |= word::CHOSEN | (depth << word::DEPTH_SHIFT & word::DEPTH);
-                    if fgraph::in_hardirq() {
-                        *state |= word::CHOSEN_IRQ;
-                    }
-                }
-            }
-        }
-        let too_deep = |max: u32| max != 0 && call.depth() >= 0 && call.depth() as u32 >= max;
-        if call.depth() < 0 || too_deep(fgraph::max_graph_depth()) {
-            return false;
-        }
-        if too_deep(self.limits().max_depth()) {
-            return false;
-        }
-        flags & option::IRQS != 0 || *state & word::CHOSEN_IRQ != 0 || !fgraph::in_hardirq()
-    }
-
     /// Returns when entries are written.
     #[inline]
     fn when(&self) -> When {
@@ -228,37 +158,6 @@ impl Graph {
             Some(_) => When::IfLong,
             None => When::read(self.recorder.when()),
         }
-    }
-
-    /// Returns whether the current task and its call, which was traced when it began, would still
-    /// be traced if the call began now.
-    fn is_still_traced(&self, open: &Open<'_>, state: u32) -> bool {
-        let chosen = state & word::CHOSEN != 0 || !fgraph::has_graph_functions();
-        chosen && open.is_task_traced()
-    }
-
-    /// Writes the entry of a call. Returns false if the ring buffer did not accept it.
-    #[inline]
-    fn write_entry(
-        &self,
-        open: &Open<'_>,
-        context: Context,
-        entry: GraphEntry,
-        words: &[usize],
-        late_ns: Option<u64>,
-    ) -> bool {
-        if words.is_empty() && self.recorder.flags() & option::COMPACT != 0 {
-            let item = Item::Begin(compact::Call {
-                func: entry.func,
-                depth: entry.depth,
-                ns: late_ns.unwrap_or(0),
-            });
-            if let Some(written) = self.pack(open, context, &item, Count::Entries) {
-                return written;
-            }
-        }
-        let written = record::graph_entry(open.tr(), context, entry, words, late_ns);
-        self.count(open, Count::Entries, written)
     }
 
     /// Counts a record, or the failure to write it. Returns whether it was written.
@@ -282,242 +181,11 @@ impl Graph {
         }
     }
 
-    /// Writes the return of a call to a packed record, as the item that `item` creates. Returns
-    /// false if it cannot be packed.
-    #[inline(never)]
-    fn pack_return(
-        &self,
-        ret: &Return<'_>,
-        context: Context,
-        total_ns: u64,
-        item: impl FnOnce(compact::Call) -> Item,
-    ) -> bool {
-        const OTHER: u32 = option::RETVAL;
-        if ret.overrun != 0 || self.recorder.flags() & (option::COMPACT | OTHER) != option::COMPACT
-        {
-            return false;
-        }
-        let item = item(compact::Call {
-            func: ret.func,
-            depth: ret.depth(),
-            ns: total_ns,
-        });
-        self.pack(ret, context, &item, Count::Returns).is_some()
-    }
-
-    /// Writes the missing entries of the open calls that are at least `innermost` levels above the
-    /// innermost call, which is level 0. The outermost entry is written first.
-    #[inline(never)]
-    fn write_open(&self, open: &Open<'_>, context: Context, innermost: i32) {
-        let mut up = innermost.wrapping_sub(1);
-        for level in innermost..=open.depth() {
-            match open.caller(level) {
-                Some(caller) if caller.frame.is_set(WRITTEN) => break,
-                Some(caller) if !caller.frame.is_set(EXCLUDED) => up = level,
-                // Or a call that only another hook traces.
-                _ => {}
-            }
-        }
-        for level in (innermost..=up).rev() {
-            if let Some(caller) = open.caller(level) {
-                self.write_late(open, context, &caller);
-            }
-        }
-    }
-
-    /// Writes the entry of an open call, if it is missing.
-    fn write_late(&self, open: &Open<'_>, context: Context, caller: &Caller<'_>) {
-        if caller.frame.is_set(EXCLUDED) || !caller.frame.set(WRITTEN) {
-            return;
-        }
-        let late_ns = caller.frame.elapsed_ns();
-        let entry = GraphEntry {
-            func: caller.func,
-            depth: caller.depth,
-        };
-        if !self.write_entry(open, context, entry, &[], Some(late_ns)) {
-            caller.frame.set(LOST);
-        }
-    }
-
-    /// Writes the entry of a call when it begins. Returns false if the ring buffer did not accept
-    /// it.
-    #[inline(always)]
-    fn write_now(&self, call: &Call<'_>) -> bool {
-        let flags = self.recorder.flags();
-        if flags & (option::MORE_AT_CALL | option::COMPACT) != 0 {
-            return self.write_more(&call.reborrow(), flags);
-        }
-        let entry = GraphEntry {
-            func: call.func,
-            depth: call.depth(),
-        };
-        let written = record::graph_entry(call.tr(), call.context(), entry, &[], None);
-        self.count(call, Count::Entries, written)
-    }
-
-    /// Writes the entry of a call when it begins, if it is packed or has data that is known only
-    /// then. Returns false if the ring buffer did not accept it.
-    #[inline(never)]
-    fn write_more(&self, call: &Call<'_>, flags: u32) -> bool {
-        let mut words = [0; MAX_GRAPH_WORDS];
-        let mut n = 0;
-        if flags & option::ARGS != 0 {
-            for (i, word) in words.iter_mut().take(MAX_ARGS).enumerate() {
-                *word = call.argument(i);
-            }
-            n = MAX_ARGS;
-        }
-        if flags & option::RETADDR != 0 {
-            if let Some(word) = words.get_mut(n) {
-                *word = call.return_address();
-            }
-            n = n.wrapping_add(1);
-        }
-        let entry = GraphEntry {
-            func: call.func,
-            depth: call.depth(),
-        };
-        let words = words.get(..n).unwrap_or(&[]);
-        self.write_entry(call, call.context(), entry, words, None)
-    }
-
-    /// Returns the run, wait and block times of a call, and how often it lost the CPU. The times
-    /// are all zero if they are unknown, because the task was not accounted in between.
-    fn divide(&self, task: Task<'_>, frame: FrameRef<'_>, total: u64) -> (Split, u32) {
-        let switches = task.switches().wrapping_sub(frame.half());
-        if switches == 0 {
-            return (Split::undivided(total), 0);
-        }
-        let Some(now) = self.accounts.off_cpu(task) else {
-            // An idle task, which is not accounted.
-            return (Split::undivided(total), 0);
-        };
-        let seen = self.accounts.has_seen_since(task, frame.half());
-        let parts = frame.off_cpu().filter(|_| seen);
-        let parts = parts.and_then(|[wait_before, block_before]| {
-            let wait = now.wait_ns.checked_sub(wait_before)?;
-            let block = now.block_ns.checked_sub(block_before)?;
-            Some((wait, block))
-        });
-        let Some((wait, block)) = parts else {
-            self.accounts.count_missing();
-            return (Split::unknown(total), switches);
-        };
-        // The clocks of these times agree where it matters, but may differ in the last digits.
-        // The parts are limited so that `run` cannot become negative.
-        let wait = wait.min(total);
-        let block = block.min(total.wrapping_sub(wait));
-        let split = Split {
-            total,
-            run: total.wrapping_sub(wait).wrapping_sub(block),
-            wait,
-            block,
-        };
-        (split, switches)
-    }
-
     /// Counts the calls of the task that found the shadow stack full since the last check.
     #[cold]
     fn count_overrun(&self, notes: &TaskWord<'_>, now: u32) {
         self.recorder
             .add_n(Count::StackFull, u64::from(notes.raise(now)));
-    }
-
-    /// Adds a call that lost the CPU to the profile.
-    #[cold]
-    fn add_divided(&self, ret: &Return<'_>, frame: FrameRef<'_>, total: u64) {
-        let (split, _) = self.divide(ret.task(), frame, total);
-        if let Some(profile) = self.profile() {
-            profile.add_call(ret.func, split);
-        }
-    }
-
-    /// Writes all records of a call whose entry is not written, when it returns: the missing
-    /// entries of its callers, its own entry, its times and its exit.
-    fn write_whole(&self, ret: &Return<'_>, split: &Split, switches: u32) {
-        let context = ret.context();
-        self.write_open(ret, context, 1);
-        if switches == 0 {
-            return self.write_leaf(ret, context, split.total);
-        }
-        if self.write_entry_of(ret, context, split.total) {
-            self.write_divided(ret, context, split, switches);
-        }
-    }
-
-    /// Writes the entry of a call that returns. Returns false if the ring buffer did not accept it.
-    fn write_entry_of(&self, ret: &Return<'_>, context: Context, total_ns: u64) -> bool {
-        let entry = GraphEntry {
-            func: ret.func,
-            depth: ret.depth(),
-        };
-        self.write_entry(ret, context, entry, &[], Some(total_ns))
-    }
-
-    /// Writes the entry and the exit of a call that returns, within which nothing was recorded.
-    #[inline]
-    fn write_leaf(&self, ret: &Return<'_>, context: Context, total_ns: u64) {
-        if self.pack_return(&ret.reborrow(), context, total_ns, Item::Leaf) {
-            return;
-        }
-        if self.write_entry_of(ret, context, total_ns) {
-            self.write_return(ret, context, total_ns);
-        }
-    }
-
-    /// Writes the exit of a call, and its times if it lost the CPU.
-    #[cold]
-    fn write_divided(&self, ret: &Return<'_>, context: Context, split: &Split, switches: u32) {
-        if switches != 0 && self.recorder.flags() & option::TIMES != 0 {
-            self.write_times(ret, context, split, switches);
-        }
-        self.write_return(ret, context, split.total);
-    }
-
-    /// Writes the exit of a call.
-    #[inline(always)]
-    fn write_return(&self, ret: &Return<'_>, context: Context, total_ns: u64) {
-        let flags = self.recorder.flags();
-        if flags & option::COMPACT != 0
-            && self.pack_return(&ret.reborrow(), context, total_ns, Item::Return)
-        {
-            return;
-        }
-        let rettime_ns = clock::local_ns();
-        let record = GraphReturn {
-            call: GraphEntry {
-                func: ret.func,
-                depth: ret.depth(),
-            },
-            overrun: ret.overrun,
-            value: match record::HAS_VALUE || flags & option::RETVAL != 0 {
-                true => Some(ret.value()),
-                false => None,
-            },
-            calltime_ns: rettime_ns.saturating_sub(total_ns),
-            rettime_ns,
-        };
-        let written = record::graph_return(ret.tr(), context, &record);
-        self.count(ret, Count::Returns, written);
-    }
-
-    #[cold]
-    fn write_times(&self, ret: &Return<'_>, context: Context, split: &Split, switches: u32) {
-        let times = CallTimes {
-            func: ret.func,
-            depth: ret.depth(),
-            run_ns: split.run,
-            wait_ns: split.wait,
-            block_ns: split.block,
-            switches,
-            blocked: match split.block {
-                0 => Blocked::default(),
-                _ => self.accounts.last_block(ret.task()),
-            },
-        };
-        let written = events::funcgraph_times::write(ret.tr(), context, &times);
-        self.count(ret, Count::Times, written);
     }
 }
 
@@ -531,7 +199,7 @@ impl GraphHook for Graph {
             |state| is_known(state, call),
             || call.overrun(),
         );
-        if state & word::NOTRACE != 0 {
+        if state & task_word::NOTRACE != 0 {
             return false;
         }
         if fgraph::in_graph_notrace(call.func) {
@@ -545,7 +213,7 @@ impl GraphHook for Graph {
                 self.overrun();
                 return false;
             }
-            notes.set(state | word::NOTRACE);
+            notes.set(state | task_word::NOTRACE);
             return true;
         }
         if !self.selects(call, flags, &mut state) {
@@ -553,16 +221,16 @@ impl GraphHook for Graph {
         }
         let when = self.when();
         let (marks, opens) = match when {
-            When::AtCall => (WRITTEN, word::UNNOTED),
-            _ => (0, word::UNWRITTEN | word::UNNOTED),
+            When::AtCall => (WRITTEN, task_word::UNNOTED),
+            _ => (0, task_word::UNWRITTEN | task_word::UNNOTED),
         };
         let Some(frame) = call.reserve_frame(call.task().switches(), marks) else {
             self.overrun();
             return false;
         };
-        if when != When::IfLong && state & word::UNWRITTEN != 0 {
+        if when != When::IfLong && state & task_word::UNWRITTEN != 0 {
             self.write_open(&call.reborrow(), call.context(), 1);
-            state &= !word::UNWRITTEN;
+            state &= !task_word::UNWRITTEN;
         }
         notes.set(state | opens);
         if when == When::AtCall && !self.write_now(call) {
@@ -581,11 +249,11 @@ impl GraphHook for Graph {
             // The call was traced by a former hook with the same index.
             return;
         }
-        if state & word::NOTRACE != 0 {
+        if state & task_word::NOTRACE != 0 {
             let Some(frame) = ret.frame() else {
                 return;
             };
-            state &= !word::NOTRACE;
+            state &= !task_word::NOTRACE;
             if frame.is_set(EXCLUDED) {
                 notes.set(state);
                 return;
@@ -597,7 +265,7 @@ impl GraphHook for Graph {
             self.count_overrun(&notes, ret.overrun);
         }
         let before = state;
-        if state & word::CHOSEN != 0 {
+        if state & task_word::CHOSEN != 0 {
             state = chosen_after(state, ret.depth());
         }
         let Some(frame) = ret.frame() else {
@@ -610,14 +278,14 @@ impl GraphHook for Graph {
         };
         if frame.is_set(WRITTEN) {
             // The entries of its callers are written as well.
-            notes.set(state & !word::UNWRITTEN);
+            notes.set(state & !task_word::UNWRITTEN);
             if !frame.is_set(LOST) {
                 let (split, switches) = self.divide(ret.task(), frame, total);
                 self.write_divided(&ret.reborrow(), ret.context(), &split, switches);
             }
             return;
         }
-        notes.set(state | word::UNWRITTEN);
+        notes.set(state | task_word::UNWRITTEN);
         if !self.is_still_traced(ret, before) {
             return;
         }
@@ -632,15 +300,15 @@ impl GraphHook for Graph {
             return;
         }
         self.write_whole(&ret.reborrow(), &split, switches);
-        notes.set(state & !word::UNWRITTEN);
+        notes.set(state & !task_word::UNWRITTEN);
     }
 
     fn fast_path(&self, tag: u32) -> Option<FastPathConfig<'_>> {
         Some(FastPathConfig {
-            slow_mask: word::SEEN | word::TAG | word::NOTRACE | word::CHOSEN,
+            slow_mask: task_word::SEEN | task_word::TAG | task_word::NOTRACE | task_word::CHOSEN,
             slow_value: settled(tag),
-            set_on_entry: word::UNWRITTEN | word::UNNOTED,
-            unwritten: word::UNWRITTEN,
+            set_on_entry: task_word::UNWRITTEN | task_word::UNNOTED,
+            unwritten: task_word::UNWRITTEN,
             written: WRITTEN,
             when: match self.profile {
                 Some(_) => &NEVER_WRITTEN,
@@ -692,15 +360,15 @@ impl GraphHook for Graph {
     fn sched_out(&self, open: &Open<'_>) {
         let notes = open.task_word();
         let state = notes.get();
-        if !is_known(state, open) || state & (word::UNNOTED | word::UNWRITTEN) == 0 {
+        if !is_known(state, open) || state & (task_word::UNNOTED | task_word::UNWRITTEN) == 0 {
             return;
         }
-        if state & word::UNNOTED != 0 {
+        if state & task_word::UNNOTED != 0 {
             self.save_off_cpu(open);
         }
-        notes.set(state & !word::UNNOTED);
+        notes.set(state & !task_word::UNNOTED);
         // The records that are written while the task is switched out must follow these entries.
-        if state & word::UNWRITTEN != 0 && self.when() != When::IfLong {
+        if state & task_word::UNWRITTEN != 0 && self.when() != When::IfLong {
             self.write_open_of(open, open.context(), state);
         }
     }
@@ -708,7 +376,10 @@ impl GraphHook for Graph {
     #[cold]
     fn interposed(&self, open: &Open<'_>, context: Context) {
         let state = open.task_word().get();
-        if is_known(state, open) && state & word::UNWRITTEN != 0 && self.when() == When::IfNeeded {
+        if is_known(state, open)
+            && state & task_word::UNWRITTEN != 0
+            && self.when() == When::IfNeeded
+        {
             self.write_open_of(open, context, state);
         }
     }
@@ -719,60 +390,6 @@ impl GraphHook for Graph {
             self.write_open_of(open, open.context(), state);
         }
     }
-}
-
-impl Graph {
-    /// Saves the task's off-CPU time in the frames of all open calls, before the task loses the
-    /// CPU.
-    #[inline]
-    fn save_off_cpu(&self, open: &Open<'_>) {
-        let Some(off_cpu) = self.accounts.off_cpu(open.task()) else {
-            return;
-        };
-        let now = ClockPair::now();
-        for up in 0..=open.depth() {
-            match open.frame(up) {
-                Some(frame) if frame.has_off_cpu() => break,
-                Some(frame) => frame.save_off_cpu([off_cpu.wait_ns, off_cpu.block_ns], now),
-                // A call that only another hook traces.
-                None => {}
-            }
-        }
-    }
-
-    /// Writes the missing entries of all open calls of the current task, if the task is still
-    /// traced.
-    #[cold]
-    fn write_open_of(&self, open: &Open<'_>, context: Context, state: u32) {
-        if self.is_still_traced(open, state) {
-            self.write_open(open, context, 0);
-            let notes = open.task_word();
-            notes.set(notes.get() & !word::UNWRITTEN);
-        }
-    }
-}
-
-/// Returns the flags of a task inside a function of `set_graph_function`, after a return at this
-/// depth.
-#[cold]
-fn chosen_after(state: u32, depth: i32) -> u32 {
-    let depth = depth.max(0) as u32;
-    match depth << word::DEPTH_SHIFT & word::DEPTH == state & word::DEPTH {
-        true => state & !(word::CHOSEN | word::CHOSEN_IRQ),
-        false => state,
-    }
-}
-
-/// Returns the flags in the task data word of a hook with this tag, if no other flag is set.
-#[inline]
-fn settled(tag: u32) -> u32 {
-    word::SEEN | tag << word::TAG_SHIFT & word::TAG
-}
-
-/// Returns whether this hook has initialized the task data word.
-#[inline]
-fn is_known(state: u32, open: &Open<'_>) -> bool {
-    state & (word::SEEN | word::TAG) == settled(open.tag())
 }
 
 /// Writes the missing entries of the open calls of the current task, which is about to end.

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Installs and removes the filters of trace arrays, and registers the task hooks that keep the
+//! filter decisions up to date.
+
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+use super::{
+    Array,
+    State, //
+};
+use crate::{
+    filter::decision::{
+        Filter,
+        Forget, //
+    },
+    ktrace::task::{
+        registration::Registration,
+        trace_mask, //
+    },
+    task_filter::TaskFilter, //
+};
+
+impl State {
+    /// Returns the number of tasks that the filter of `array` selects; `None` if it has no filter.
+    pub(crate) fn matched(&self, array: &Array) -> Option<u64> {
+        if array.filter.is_empty() {
+            return None;
+        }
+        Some(self.watch.as_ref()?.matched(array.slot?))
+    }
+
+    /// Returns the number of filter updates that were lost since the module was loaded.
+    pub(crate) fn filter_updates_lost(&self) -> u64 {
+        let now = self.watch.as_ref().map_or(0, |watch| watch.lost());
+        self.past_lost.wrapping_add(now)
+    }
+
+    /// Registers the task hooks, if they are not registered.
+    pub(super) fn open_watch(&mut self) -> Result {
+        if self.watch.is_none() {
+            self.watch = Some(Registration::new(self.resolved, TaskFilter::new()?)?);
+        }
+        Ok(())
+    }
+
+    /// Unregisters the task hooks, if they are no longer needed.
+    pub(super) fn close_watch(&mut self) {
+        let filtered = self.arrays.iter().any(|array| !array.filter.is_empty());
+        if !filtered && self.accounts.is_none() {
+            self.past_lost = self.filter_updates_lost();
+            self.watch = None;
+        }
+    }
+
+    /// Replaces the filter of the trace array with this serial number. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` if there is no such trace array; `ENOSPC` or `ENOMEM`, with the old filter still in
+    /// effect.
+    pub(crate) fn set_filter(&mut self, serial: usize, filter: Filter, forget: Forget) -> Result {
+        let at = self.index_by_serial(serial).ok_or(ENODEV)?;
+        let filter = Arc::new(filter, GFP_KERNEL)?;
+        self.install_filter(at, filter, forget)
+    }
+
+    fn install_filter(&mut self, at: usize, filter: Arc<Filter>, forget: Forget) -> Result {
+        if filter.is_empty() {
+            self.remove_filter(at, filter);
+            return Ok(());
+        }
+        let slot = self.take_slot(at)?;
+        if let Err(error) = self.open_watch() {
+            self.drop_idle_slot(at);
+            return Err(error);
+        }
+        self.begin_account_update();
+        if let Some(watch) = &self.watch {
+            watch.set_filter(slot, Some(Arc::clone(&filter)), forget);
+        }
+        if let Some(array) = self.arrays.get_mut(at) {
+            array.filter = filter;
+            trace_mask::set_owner(slot, Some(array.tr));
+        }
+        self.update_trace_masks();
+        Ok(())
+    }
+
+    /// Removes a filter by installing an empty one: every task is traced, which needs no filter
+    /// decisions.
+    pub(super) fn remove_filter(&mut self, at: usize, empty: Arc<Filter>) {
+        self.begin_account_update();
+        let Some(array) = self.arrays.get_mut(at) else {
+            return;
+        };
+        array.filter = empty;
+        let slot = array.slot;
+        if let Some(slot) = slot {
+            trace_mask::set_owner(slot, None);
+        }
+        if array.hook.is_none() {
+            array.slot = None;
+        }
+        // First trace every task, then remove the decisions, so that a selected task is traced
+        // throughout.
+        self.update_trace_masks();
+        if let (Some(watch), Some(slot)) = (&self.watch, slot) {
+            watch.set_filter(slot, None, Forget::ALL);
+        }
+        self.close_watch();
+        self.update_trace_masks();
+    }
+}

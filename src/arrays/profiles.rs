@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Creates and clears the profiles of trace arrays, and keeps the names of their functions when a
+//! module is unloaded.
+
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+use super::{
+    State,
+    STATE, //
+};
+use crate::{
+    function_trace::option,
+    ktrace::private::modules::{
+        bind_text_leaves,
+        LeavingText,
+        TextLeaves, //
+    },
+    profile::{
+        gone::Gone,
+        Profile, //
+    },
+};
+
+impl State {
+    /// Returns the names of functions that are in profiles and whose modules were unloaded.
+    pub(crate) fn gone(&self) -> &Gone {
+        &self.gone
+    }
+
+    /// Returns the profile of the array at `at`, which is created if there is none.
+    pub(super) fn open_profile(&mut self, at: usize) -> Result<Arc<Profile>> {
+        let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
+        if let Some(profile) = &array.profile {
+            return Ok(Arc::clone(profile));
+        }
+        let profile = Arc::new(Profile::new()?, GFP_KERNEL)?;
+        array.profile = Some(Arc::clone(&profile));
+        Ok(profile)
+    }
+
+    /// Clears the profile of the trace array with this serial number, and frees its memory unless
+    /// profiling continues.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` if there is no such trace array.
+    pub(crate) fn clear_profile(&mut self, serial: usize) -> Result {
+        let at = self.index_by_serial(serial).ok_or(ENODEV)?;
+        let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
+        let wanted = option::GRAPH | option::PROFILE;
+        if array.hook.is_none() || array.recorder.flags() & wanted != wanted {
+            array.profile = None;
+        } else if let Some(profile) = &array.profile {
+            profile.clear();
+        }
+        if self.arrays.iter().all(|array| array.profile.is_none()) {
+            self.gone.clear();
+        }
+        Ok(())
+    }
+}
+
+/// Handles module text that is about to be freed.
+struct Unloads;
+
+bind_text_leaves!(Unloads);
+
+impl TextLeaves for Unloads {
+    fn leaves(text: &LeavingText<'_>) {
+        if let Some(state) = STATE.lock().as_mut() {
+            for array in &state.arrays {
+                if let Some(profile) = array.profile() {
+                    profile.text_leaves(text, &mut state.gone);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Prints the arguments of a call, and the comment behind it, which has the return value, the
+//! return address, and the run, wait and block times.
+
+use core::fmt::Write;
+
+use super::{
+    pairing::Times,
+    Page, //
+};
+use crate::{
+    events::CONTEXTS,
+    function_trace::option,
+    ktrace::{
+        escape::Escaped,
+        output::{
+            iter::Entry,
+            seq::Seq, //
+        },
+        record::{
+            context::MAX_ARGS,
+            GraphReturn, //
+        },
+        task::{
+            sched_state::STATE_NAMES,
+            Comm, //
+        },
+        value_names::Names, //
+    },
+};
+
+impl Page<'_, '_> {
+    pub(super) fn arguments(&mut self, entry: &Entry) {
+        match entry.words.first_chunk::<MAX_ARGS>() {
+            Some(args) if entry.nr_words >= MAX_ARGS => self.seq().arguments(entry.call.func, args),
+            _ => self.seq().text("()"),
+        }
+    }
+
+    /// Prints the comment behind a call.
+    pub(super) fn remarks(
+        &mut self,
+        ret: &GraphReturn,
+        address: Option<usize>,
+        name: Option<usize>,
+        times: Option<&Times>,
+    ) {
+        let value = ret.value.filter(|_| self.has(option::RETVAL));
+        if value.is_none() && address.is_none() && name.is_none() && times.is_none() {
+            return;
+        }
+        let hexadecimal = self.has(option::RETVAL_HEX);
+        let mut seq = self.seq();
+        seq.text(" /*");
+        if let Some(name) = name {
+            seq.text(" ");
+            seq.symbol(name);
+        }
+        if let Some(address) = address {
+            seq.text(" <-");
+            seq.symbol_offset(address);
+        }
+        if let Some(value) = value {
+            let _ = match as_error(value).filter(|_| !hexadecimal) {
+                Some(error) => write!(seq, " ret={error}"),
+                None => write!(seq, " ret={value:#x}"),
+            };
+        }
+        if let Some(times) = times {
+            write_times(&mut seq, times);
+        }
+        seq.text(" */");
+    }
+}
+
+/// Returns the error number that a value represents, if it is one: in 64 bits, or in 32 bits for a
+/// function that returns an `int`.
+fn as_error(value: usize) -> Option<i64> {
+    const MAX_ERRNO: i64 = 4095;
+    let is_int = value >> 32 == 0;
+    let number = match is_int {
+        true => i64::from(value as u32 as i32),
+        false => value as i64,
+    };
+    (-MAX_ERRNO..0).contains(&number).then_some(number)
+}
+
+fn name_of(value: u64, names: Names) -> &'static str {
+    let name = names.iter().find(|(number, _)| *number == value);
+    name.and_then(|(_, name)| name.to_str().ok()).unwrap_or("?")
+}
+
+/// Prints the run, wait and block times of a call in us.
+fn write_times(seq: &mut Seq<'_>, times: &Times) {
+    if times.run_ns | times.wait_ns | times.block_ns == 0 {
+        let _ = write!(seq, " times unknown, switches={}", times.switches);
+        return;
+    }
+    for (name, ns) in [
+        (" run=", times.run_ns),
+        (" wait=", times.wait_ns),
+        (" block=", times.block_ns),
+    ] {
+        let _ = write!(seq, "{name}{}.{:03}", ns / 1000, ns % 1000);
+    }
+    let _ = write!(seq, " us switches={}", times.switches);
+    if times.block_ns == 0 {
+        return;
+    }
+    let _ = write!(
+        seq,
+        " state={}",
+        name_of(u64::from(times.state), STATE_NAMES)
+    );
+    if times.caller.0 != 0 {
+        seq.text(" in ");
+        seq.symbol(times.caller.0);
+    }
+    seq.text(" by ");
+    seq.bytes(Escaped::in_comment(Comm::new(&times.waker_comm).as_bytes()).as_bytes());
+    let _ = write!(seq, "-{}", times.waker_pid.0);
+    if times.waker_context != 0 {
+        let _ = write!(
+            seq,
+            "/{}",
+            name_of(u64::from(times.waker_context), CONTEXTS)
+        );
+    }
+}
