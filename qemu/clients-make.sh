@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: clients-make.sh ARCH DIRECTORY
 #
-# Makes DIRECTORY/clients.cpio, a further archive for the initramfs: trace-cmd, perf and bpftrace, and a
-# small compiler for something to do (bench/surroundings), from Debian's packages, with the libraries that
-# they load and nothing else. The packages are
-# only unpacked, so those of another architecture need no emulation. Run in the build environment.
+# Makes DIRECTORY/clients.cpio, another archive for the initramfs: trace-cmd, perf and bpftrace, and
+# a small compiler as a workload (bench/surroundings), from Debian's packages, with the libraries
+# that they load and nothing else. The packages are only unpacked, so those of another architecture
+# need no emulation. Run in the build environment.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/../scripts/lib.sh"
@@ -15,7 +15,7 @@ arch=$1 dir=$2
 deb=$(debian_arch "$arch")
 tree=$dir/tree root=$dir/root
 
-# As if for a machine that has no package yet. perf is that of the newest kernel.
+# Fetch as for a machine without any package. perf is that of the newest kernel.
 fetch() {
 	: >"$dir/status"
 	fetch_into "$dir/packages" --yes --download-only -o Dir::State::status="$dir/status" \
@@ -27,14 +27,14 @@ fetch() {
 	done
 }
 
-# take FILE [FROM]: a file of the packages and, once each, the libraries that it is linked with.
+# take FILE [FROM]: copies a file of the packages, and each library that it is linked with, once.
 take() {
 	[ ! -e "$root/$1" ] || return 0
 	mkdir -p "$root/${1%/*}"
 	cp -L "$tree/${2:-$1}" "$root/$1"
 	for library in $(readelf -d "$root/$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p'); do
 		case $library in
-		# At the path that the programs know it by.
+		# This one is copied to the path that the programs use.
 		ld-linux*) ;;
 		*) take "$lib/$library" ;;
 		esac

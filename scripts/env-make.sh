@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: become=... env-make.sh ENVIRONMENT KEY
 #
-# Makes the build environment; only env.sh calls it. This file and the list of packages are what
-# the key is made of: an environment that they no longer describe is made anew.
+# Creates the build environment; called by env.sh only. The key is derived from this file and the
+# list of packages: if one of them changes, the environment is created again.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -21,12 +21,12 @@ esac
 packages=$(sed -e 's/#.*//' -e "s/^gcc-%/gcc-$other_gnu/" -e "s/%/$other/" \
 	"$top/scripts/packages" | tr -s '[:space:]' ,)
 
-# Whole or not at all: what an interrupt leaves behind is only ever in the temporary directory.
+# Completely or not at all: if this is interrupted, only the temporary directory is incomplete.
 tmp=$env.new
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/ferrotrace.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-# A proxy, or a mirror that stands still, is as well known to the machine's own apt.
+# Use the settings of the machine's own apt, for example a proxy, or time limits for a slow mirror.
 apt-config dump | grep -E '^Acquire::(https?|ftp|Check-|Retries|Force)' >"$work/apt.conf" || :
 cat >>"$work/apt.conf" <<-EOF2
 	Acquire::Retries "3";
@@ -35,7 +35,7 @@ cat >>"$work/apt.conf" <<-EOF2
 	APT::Install-Recommends "false";
 EOF2
 
-# Backports and source packages come from where mmdebstrap gets the rest.
+# Take backports and source packages from the mirror that mmdebstrap uses.
 cat >"$work/hook" <<-'EOF2'
 	#!/bin/sh
 	set -eu
@@ -58,17 +58,19 @@ case $become in
 *) mode=unshare ;;
 esac
 
-# mmdebstrap's own user namespace can't look into a private home directory, hence /var/tmp and
-# the pipe. tar stops reading at the archive's end mark; what follows, padding, must be read too, or
-# mmdebstrap fails if it has not written it by then. No device nodes: the machine's /dev is used.
+# The user namespace of mmdebstrap has no access to a private home directory: use /var/tmp and a
+# pipe. tar stops reading at the end mark of the archive, but the padding after it must be read,
+# too, or mmdebstrap fails if it has not written it by then. Leave out device nodes: the machine's
+# /dev is used.
 bootstrap() {
 	export suite key other work
 	$become rm -rf "$tmp"
 	mkdir "$tmp"
 	{
 		# shellcheck disable=SC2086 # nothing, or sudo
-		TMPDIR=/var/tmp ${sudo:+sudo --preserve-env} mmdebstrap --mode=$mode --variant=minbase \
-			--architectures="$arch,$other" --include="$packages" --aptopt="$work/apt.conf" \
+		TMPDIR=/var/tmp ${sudo:+sudo --preserve-env} mmdebstrap --mode=$mode \
+			--variant=minbase --architectures="$arch,$other" --include="$packages" \
+			--aptopt="$work/apt.conf" \
 			--dpkgopt='path-exclude=/usr/share/doc/*' \
 			--dpkgopt='path-exclude=/usr/share/man/*' \
 			--dpkgopt='path-exclude=/usr/share/locale/*' \

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: kernel-vanilla.sh LANE ARCH DIRECTORY FRAGMENT...
 #
-# Builds a vanilla kernel from the upstream tarball that Debian's source package carries and these
-# fragments of configuration; kernel.sh calls it, in the build environment.
+# Builds a vanilla kernel from the upstream tarball in Debian's source package and these
+# configuration fragments. kernel.sh calls it, in the build environment.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -21,8 +21,9 @@ upstream=${version%%-*}
 source=$cache/kernels/source-$upstream-vanilla
 tree=$dir/tree
 
-# An archive that has moved on may lack the tarball; that is only known from trying, and no other failure
-# counts. Then it is the source that Debian's own kernel is made from (linux-source), for lanes that do not ask for one version.
+# The archive may no longer have the tarball, which is only known after an attempt. Any other
+# failure is an error. In this case, lanes that do not need a particular version use the source of
+# Debian's own kernel (linux-source).
 fetch() {
 	fetch_into "$source.tmp" source --download-only --tar-only "linux=$version" \
 		>"$dir/fetch.log" 2>&1 || {
@@ -56,8 +57,8 @@ kmake() {
 		KBUILD_BUILD_HOST=localhost "$@"
 }
 
-# What the fragments say, the later ones in place of the earlier, has to be in the result: Kconfig drops
-# in silence what lacks a dependency.
+# The result must contain all options of the fragments, of which later ones override earlier ones:
+# Kconfig silently drops options with missing dependencies.
 configure() {
 	mkdir -p "$tree"
 	kmake tinyconfig
@@ -100,11 +101,13 @@ build() {
 	echo "ARCH=$arch LLVM=-19" >"$dir/args"
 }
 
-# Modules need neither the objects nor the archives; vmlinux stays, with its line numbers.
+# Modules need neither objects nor archives. Keep vmlinux, with its line numbers.
 trim() {
-	find "$tree" \( -path "$tree/scripts" -o -path "$tree/tools" -o -path "$tree/rust" \) -prune -o \
+	find "$tree" \
+		\( -path "$tree/scripts" -o -path "$tree/tools" -o -path "$tree/rust" \) -prune -o \
 		\( -name '*.o' -o -name '*.a' -o -name '.*.cmd' -o -name '.tmp_vmlinux*' \
-		-o -name 'vmlinux.unstripped' -o -name 'vmlinux.bin*' -o -name 'bzImage' -o -name Image \) \
+		-o -name 'vmlinux.unstripped' -o -name 'vmlinux.bin*' -o -name 'bzImage' \
+		-o -name Image \) \
 		-type f -exec rm -f {} +
 	: >"$dir/complete"
 }
@@ -120,8 +123,8 @@ else
 fi
 if [ -e "$dir/patched" ]; then
 	source=$cache/kernels/source-$(cat "$dir/patched")
-	echo "NOT vanilla: the archive in use lacks linux_$upstream.orig.tar.xz, so it is built from Debian's" \
-		"patched source of $(cat "$dir/patched")" >"$dir/note"
+	echo "NOT vanilla: the archive in use lacks linux_$upstream.orig.tar.xz, so it is" \
+		"built from Debian's patched source of $(cat "$dir/patched")" >"$dir/note"
 fi
 step 'configuring' configure "$@"
 step 'building (10 to 20 minutes on two processors)' build
