@@ -21,7 +21,7 @@ fetch() {
 	fetch_into "$dir/packages" --yes --download-only -o Dir::State::status="$dir/status" \
 		-o Dir::Cache::archives="$dir/packages" -o Dir::Cache::pkgcache= \
 		-o Dir::Cache::srcpkgcache= -o APT::Architecture="$deb" -o APT::Architectures="$deb" \
-		install trace-cmd linux-perf/trixie-backports bpftrace tcc
+		install trace-cmd libtracecmd1 linux-perf/trixie-backports bpftrace tcc
 	for package in "$dir"/packages/*.deb; do
 		dpkg -x "$package" "$tree"
 	done
@@ -49,6 +49,8 @@ pack() {
 	for plugin in "$tree/$lib"/traceevent/plugins/*.so; do
 		take "${plugin#"$tree/"}"
 	done
+	# For the command ferrotrace; trace-cmd itself is not linked with it.
+	take "$lib/libtracecmd.so.1"
 	cp -R "$tree/$lib/tcc" "$root/$lib/"
 	linker=$(readelf -l "$root/usr/bin/trace-cmd" |
 		sed -n 's/.*program interpreter: \/\(.*\)\]$/\1/p')

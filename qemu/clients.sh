@@ -9,7 +9,7 @@
 . "$(dirname -- "$0")/../scripts/lib.sh"
 arch=$1
 
-key=$(sha256sum "$top/qemu/clients-make.sh" | cut -c1-12)
+key=$(without_comments <"$top/qemu/clients-make.sh" | sha256sum | cut -c1-12)
 clients=$cache/clients/$arch-$key.cpio
 if [ ! -e "$clients" ]; then
 	mkdir -p "$cache/clients"

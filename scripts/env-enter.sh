@@ -9,9 +9,9 @@ set -eu
 env=$1 user=$2
 shift 2
 
-# Resolve host names as the machine does.
-for f in resolv.conf hosts; do
-	if [ -e /etc/$f ]; then
+# Resolve host names and trust certificates as the machine does.
+for f in resolv.conf hosts ssl/certs/ca-certificates.crt; do
+	if [ -e /etc/$f ] && [ -e "$env/etc/$f" ]; then
 		mount --bind "$(readlink -f /etc/$f)" "$env/etc/$f"
 	fi
 done

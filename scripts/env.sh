@@ -36,7 +36,8 @@ need() {
 		die "$package could not be installed; try by hand: $sudo $install"
 }
 
-key=$(cat "$top/scripts/packages" "$top/scripts/env-make.sh" | sha256sum | cut -c1-12)
+key=$(cat "$top/scripts/packages" "$top/scripts/env-make.sh" | without_comments | sha256sum |
+	cut -c1-12)
 env=$cache/env-$key
 
 # Use root, root of a user namespace, or sudo, whichever is available to this user.

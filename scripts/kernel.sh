@@ -51,7 +51,8 @@ debug)
 	done
 	pin=$top/qemu/$kernel.pin
 	[ -e "$pin" ] || pin=$top/qemu/vanilla.pin
-	key=$(cat "$pin" "$top/scripts/kernel-$recipe.sh" "$@" | sha256sum | cut -c1-12)
+	key=$(cat "$pin" "$top/scripts/kernel-$recipe.sh" "$@" | without_comments | sha256sum |
+		cut -c1-12)
 	dir=$cache/kernels/$kernel-$arch-$key ;;
 [0-9]*-"$deb" | [0-9]*-"$deb"-*)
 	dir=$cache/kernels/debian-$kernel

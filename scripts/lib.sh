@@ -91,6 +91,12 @@ step_end() {
 	rm -f "$step_log"
 }
 
+# without_comments: copies its input without comments and empty lines, for the keys of the cache.
+# Options of a kernel that are not set look like comments.
+without_comments() {
+	sed -e '/^# CONFIG_/p' -e '/^[[:space:]]*#/d' -e '/^[[:space:]]*$/d'
+}
+
 # debian_arch ARCH: prints Debian's name of the architecture.
 debian_arch() {
 	case $1 in
