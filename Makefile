@@ -101,7 +101,7 @@ help:
 #: make bench          count the instructions that tracing adds, compare with the kernel's own
 #:                     tracers, and measure the time; JSON=file writes the results as JSON
 #: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch, style, layers
-#: make tools          build the plugin with which trace-cmd reads compact records, and install it
+#: make tools          build the command `ferrotrace` and the plugin of trace-cmd, and install them
 #:                     in ~/.local/lib/traceevent/plugins or in PLUGINS=directory
 #: make setup          only fetch and build the tools and kernels that the other commands need
 #: make clean          remove all build results from this directory

@@ -38,6 +38,7 @@ check_clippy() {
 	"$top/scripts/kbuild.sh" "$dir" "$out" KTRACE_TESTS=1 CLIPPY=1 KRUSTFLAGS=-Dwarnings \
 		KCFLAGS=-Werror
 	RUSTC=clippy-driver "$top/scripts/tools.sh"
+	"$top/scripts/tools.sh" cargo clippy --all-targets -- -Dwarnings
 }
 
 # After clippy: uses the arguments of the compiler, which Kbuild keeps.

@@ -4,7 +4,8 @@
 #
 # Tests `make tools`: the plugin is installed where libtraceevent looks for it, or in the directory
 # that was given. It can be loaded, and needs only symbols that every C library and every
-# libtraceevent has. The last line of output is `N passed, N failed, N skipped`.
+# libtraceevent has. The tests of the command `ferrotrace` that need no kernel pass. The last line
+# of output is `N passed, N failed, N skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -29,11 +30,12 @@ verdict() {
 # Use another home directory, but the same caches.
 test_at_home() {
 	XDG_CACHE_HOME=${cache%/ferrotrace} HOME=$work/home "$top/scripts/tools.sh" --install &&
-		test -e "$work/home/.local/lib/traceevent/plugins/plugin_ferrotrace.so"
+		test -e "$work/home/.local/lib/traceevent/plugins/plugin_ferrotrace.so" &&
+		"$top/scripts/env.sh" "$work/home/.local/bin/ferrotrace" --version
 }
 
 test_elsewhere() {
-	PLUGINS=$work/plugins "$top/scripts/tools.sh" --install &&
+	PLUGINS=$work/plugins BIN=$work/bin "$top/scripts/tools.sh" --install &&
 		test -e "$work/plugins/plugin_ferrotrace.so"
 }
 
@@ -53,13 +55,17 @@ test_other_arch() {
 	aarch64) other=x86_64 ;;
 	*) other=arm64 ;;
 	esac
-	if ARCH=$other PLUGINS=$work/other "$top/scripts/tools.sh" --install; then
+	if ARCH=$other PLUGINS=$work/other BIN=$work/other "$top/scripts/tools.sh" --install; then
 		return 1
 	fi
 	test ! -e "$work/other"
 }
 
-for name in at_home elsewhere symbols other_arch; do
+test_command() {
+	"$top/scripts/tools.sh" cargo test --quiet
+}
+
+for name in at_home elsewhere symbols other_arch command; do
 	verdict $name
 done
 echo "$passed passed, $failed failed, 0 skipped"

@@ -1,10 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: [ARCH=...] [PLUGINS=DIRECTORY] [RUSTC=...] tools.sh [--install]
+# Usage: [ARCH=...] [PLUGINS=DIRECTORY] [BIN=DIRECTORY] [RUSTC=...] tools.sh [--install]
+#        [ARCH=...] tools.sh cargo COMMAND [ARGUMENT...]
 #
 # Builds the user-space part: the plugin of libtraceevent with which trace-cmd, perf and KernelShark
-# read compact records. The result is in build/tools-ARCH/; --install copies it to
-# ~/.local/lib/traceevent/plugins, where all of them look for plugins, or to PLUGINS.
+# read compact records, and the command `ferrotrace`. The results are in build/tools-ARCH/.
+# --install copies the plugin to ~/.local/lib/traceevent/plugins, where all of them look for
+# plugins, or to PLUGINS, and the command to ~/.local/bin, or to BIN. The second form runs cargo for
+# the command, for example `tools.sh cargo test`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -23,9 +26,25 @@ arm64) target=aarch64-unknown-linux-gnu ;;
 *) die "ARCH=$arch: neither x86_64 nor arm64" ;;
 esac
 
-# Build without the standard library, so that the plugin needs no newer C library than the machine's.
-build() {
-	mkdir -p "$out"
+# run_cargo COMMAND [ARGUMENT...]: runs cargo in tools/ferrotrace. Crates are kept in the cache.
+run_cargo() {
+	command=$1
+	shift
+	cd "$top/tools/ferrotrace"
+	"$top/scripts/env.sh" env CARGO_HOME="$cache/cargo" CARGO_TARGET_DIR="$top/build/cargo" \
+		CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=x86_64-linux-gnu-gcc \
+		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+		cargo "$command" --locked --target "$target" "$@"
+}
+
+build_command() (
+	run_cargo build --release --quiet
+	cp "$top/build/cargo/$target/release/ferrotrace" "$out/"
+)
+
+# Build the plugin without the standard library, so that it needs no newer C library than the
+# machine's.
+build_plugin() {
 	"$top/scripts/env.sh" bindgen --use-core --no-layout-tests --no-doc-comments \
 		--formatter=none \
 		--allowlist-function 'tep_(register|unregister)_event_handler|tep_find_(event_by_name|any_field)' \
@@ -45,9 +64,20 @@ install() {
 	mkdir -p "$plugins"
 	cp "$plugin" "$plugins/"
 	echo "${plugin##*/} is in $plugins"
+	bin=${BIN:-$home/.local/bin}
+	mkdir -p "$bin"
+	cp "$out/ferrotrace" "$bin/"
+	echo "ferrotrace is in $bin"
 }
 
-build
+if [ "${1-}" = cargo ]; then
+	shift
+	run_cargo "$@"
+	exit
+fi
+mkdir -p "$out"
+build_plugin
+[ -n "${RUSTC:-}" ] || build_command
 if [ "${1-}" = --install ]; then
 	[ "$arch" = $native ] || die "for $arch, which this machine is not: it is in $out"
 	install

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Generates the bindings of libtracecmd, libtracefs and libtraceevent from their headers, with the
+//! program `bindgen`, and tells the linker where the libraries are.
+
+use std::{
+    env,
+    path::PathBuf,
+    process::Command, //
+};
+
+/// The functions of the libraries that `src/sys.rs` calls.
+const FUNCTIONS: &str = "tracecmd_(open|close|get_tep|iterate_events_multi|set_loglevel|\
+    buffer_instances|buffer_instance_name|buffer_instance_handle|follow_missed_events|\
+    get_first_ts)|\
+    tep_(find_event|find_event_by_name|find_field|find_common_field|find_function|\
+    find_function_address|data_comm_from_pid|is_file_bigendian|get_cpus)";
+const TYPES: &str = "tep_record|tep_event|tep_format_field|tracecmd_input|tracecmd_open_flags";
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap()).join("tracecmd.rs");
+    let mut child = Command::new("bindgen")
+        .args(["--no-layout-tests", "--no-doc-comments", "--formatter=none"])
+        .args(["--allowlist-function", FUNCTIONS, "--allowlist-type", TYPES])
+        .args(["--opaque-type", "timeval", "--default-enum-style=consts"])
+        .arg("--output")
+        .arg(&out)
+        .args([
+            "src/libraries.h",
+            "--",
+            "-I/usr/include/traceevent",
+            "-I/usr/include/tracefs",
+        ])
+        .arg("-I/usr/include/trace-cmd")
+        .spawn()
+        .expect("bindgen is needed: apt install bindgen");
+    assert!(child.wait().unwrap().success(), "bindgen failed");
+    println!("cargo:rerun-if-changed=src/libraries.h");
+
+    // Debian has the development files of libtracecmd for the architecture of the machine only. The
+    // library itself has the same name everywhere.
+    println!("cargo:rustc-link-arg=-l:libtracecmd.so.1");
+    println!("cargo:rustc-link-lib=tracefs");
+    println!("cargo:rustc-link-lib=traceevent");
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The command line: verbs, options and their help. Man pages and completions are generated from
+//! this definition, too.
+
+use std::process::ExitCode;
+
+use clap::{
+    Parser,
+    Subcommand, //
+};
+
+use crate::report;
+
+/// Records where the time of tasks goes, and shows it.
+#[derive(Parser)]
+#[command(version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Report(report::Args),
+}
+
+impl Cli {
+    /// Runs the verb. Returns the exit status of the program.
+    pub fn run(self) -> anyhow::Result<ExitCode> {
+        match self.verb {
+            Verb::Report(args) => report::run(&args),
+        }
+    }
+}
