@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: become=... env-make.sh ENVIRONMENT KEY
+# Usage: become=... PACKAGES=... env-make.sh ENVIRONMENT KEY
 #
 # Creates the build environment; called by env.sh only. The key is derived from this file and the
-# list of packages: if one of them changes, the environment is created again.
+# list of packages, scripts/$PACKAGES: if one of them changes, the environment is created again.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -19,7 +19,7 @@ arm64) other=amd64 other_gnu=x86-64 ;;
 esac
 
 packages=$(sed -e 's/#.*//' -e "s/^gcc-%/gcc-$other_gnu/" -e "s/%/$other/" \
-	"$top/scripts/packages" | tr -s '[:space:]' ,)
+	"$top/scripts/$PACKAGES" | tr -s '[:space:]' ,)
 
 # Completely or not at all: if this is interrupted, only the temporary directory is incomplete.
 tmp=$env.new
@@ -90,4 +90,4 @@ bootstrap() {
 sudo=
 [ "$become" != sudo ] || sudo=1
 steps 1 environment
-step "Debian $suite with its tool chain (about 1 GB to fetch, some minutes)" bootstrap
+step "Debian $suite with scripts/$PACKAGES (about 1 GB to fetch, some minutes)" bootstrap

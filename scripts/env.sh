@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: env.sh COMMAND [ARGUMENT...]
+# Usage: [PACKAGES=FILE] env.sh COMMAND [ARGUMENT...]
 #
 # Runs a command in the build environment: a Debian tool chain in the cache directory, whose /usr
 # and /etc replace those of the machine in a mount namespace of the command. All other directories
 # are those of the machine, at their own paths. If the environment is missing, it is created first.
+# PACKAGES=packages-viewers uses an environment with the packages in scripts/packages-viewers.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -36,7 +37,9 @@ need() {
 		die "$package could not be installed; try by hand: $sudo $install"
 }
 
-key=$(cat "$top/scripts/packages" "$top/scripts/env-make.sh" | without_comments | sha256sum |
+list=$top/scripts/${PACKAGES:=packages}
+export PACKAGES
+key=$(cat "$list" "$top/scripts/env-make.sh" | without_comments | sha256sum |
 	cut -c1-12)
 env=$cache/env-$key
 
