@@ -7,7 +7,7 @@
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
-env=$1 key=$2
+env=$1 key=$2 list=$top/scripts/${PACKAGES:-packages}
 become=${become-}
 
 suite=trixie
@@ -19,7 +19,7 @@ arm64) other=amd64 other_gnu=x86-64 ;;
 esac
 
 packages=$(sed -e 's/#.*//' -e "s/^gcc-%/gcc-$other_gnu/" -e "s/%/$other/" \
-	"$top/scripts/$PACKAGES" | tr -s '[:space:]' ,)
+	"$list" | tr -s '[:space:]' ,)
 
 # Completely or not at all: if this is interrupted, only the temporary directory is incomplete.
 tmp=$env.new
@@ -90,4 +90,4 @@ bootstrap() {
 sudo=
 [ "$become" != sudo ] || sudo=1
 steps 1 environment
-step "Debian $suite with scripts/$PACKAGES (about 1 GB to fetch, some minutes)" bootstrap
+step "Debian $suite with ${list##*/} (about 1 GB to fetch, some minutes)" bootstrap

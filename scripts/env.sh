@@ -37,9 +37,8 @@ need() {
 		die "$package could not be installed; try by hand: $sudo $install"
 }
 
-list=$top/scripts/${PACKAGES:=packages}
-export PACKAGES
-key=$(cat "$list" "$top/scripts/env-make.sh" | without_comments | sha256sum |
+export PACKAGES="${PACKAGES:-packages}"
+key=$(cat "$top/scripts/$PACKAGES" "$top/scripts/env-make.sh" | without_comments | sha256sum |
 	cut -c1-12)
 env=$cache/env-$key
 
