@@ -4,11 +4,11 @@
 #
 # Makes the files that tests need in the guest in addition to OUTPUT/ferrotrace.ko. CASES is one of
 # cases, clients, lockdown, oops, reboot, upstream, soak and rounds. For lockdown, makes signed.ko,
-# with the signature of a kernel that was built here. For cases and clients, makes ktrace_test.ko
-# (tests/module/); for cases and oops, ktrace_failcall.ko; for cases, further test modules, the
-# module of samples/, and modules that must be refused; for cases and upstream, copies the kernel's
-# own tests of ftrace; for clients, makes the plugin of libtraceevent, and copies README and
-# tutorial. Run in the build environment.
+# with the signature of a kernel that was built here. For cases, clients and upstream, makes
+# ktrace_test.ko (tests/module/); for cases, oops and upstream, ktrace_failcall.ko; for cases and
+# upstream, further test modules, the module of samples/, modules that must be refused, and a copy
+# of the kernel's own tests of ftrace; for clients, makes the plugin of libtraceevent, and copies
+# README and tutorial. Run in the build environment.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -18,7 +18,7 @@ cross=$(cross_compile "$arch")
 good=$dir/good
 "${cross#*=}strip" --strip-debug -o "$good" "$out/ferrotrace.ko"
 case $cases in
-cases | clients)
+cases | clients | upstream)
 	"${cross#*=}strip" --strip-debug -o "$dir/ktrace_test.ko" "$out/ktrace_test.ko" ;;
 lockdown)
 	key=$kernel/tree/certs/signing_key
@@ -29,17 +29,15 @@ lockdown)
 	fi ;;
 esac
 case $cases in
-cases | oops)
+cases | oops | upstream)
 	"${cross#*=}strip" --strip-debug -o "$dir/ktrace_failcall.ko" "$out/ktrace_failcall.ko" ;;
 esac
-if [ "$cases" = cases ]; then
+if [ "$cases" = cases ] || [ "$cases" = upstream ]; then
 	"${cross#*=}strip" --strip-debug -o "$dir/thermal_sample.ko" "$out/thermal_sample.ko"
 	"${cross#*=}strip" --strip-debug -o "$dir/ktrace_slowname.ko" "$out/ktrace_slowname.ko"
 	[ ! -e "$out/ktrace_kunit.ko" ] ||
 		"${cross#*=}strip" --strip-debug -o "$dir/ktrace_kunit.ko" "$out/ktrace_kunit.ko"
 	"$top/scripts/broken-modules.py" "$good" "$out/generated/fingerprints.rs" "$dir"
-fi
-if [ "$cases" = cases ] || [ "$cases" = upstream ]; then
 	cp -r "$(readlink -f "$kernel/tree/source")/tools/testing/selftests/ftrace" "$dir/selftests"
 fi
 if [ "$cases" = clients ]; then
