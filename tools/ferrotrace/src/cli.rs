@@ -27,7 +27,7 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    Record(record::Args),
+    Record(Box<record::Args>),
     Report(report::Args),
     Check(check::Args),
     #[command(hide = true)]

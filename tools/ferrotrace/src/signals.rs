@@ -40,7 +40,7 @@ fn ignores(status: &str, signal: i32) -> bool {
         .lines()
         .find_map(|line| line.strip_prefix("SigIgn:"))
         .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+        .is_some_and(|mask| (mask >> (signal - 1)) & 1 == 1)
 }
 
 #[cfg(test)]
