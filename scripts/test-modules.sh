@@ -7,8 +7,8 @@
 # with the signature of a kernel that was built here. For cases, clients and upstream, makes
 # ktrace_test.ko (tests/module/); for cases, oops and upstream, ktrace_failcall.ko; for cases and
 # upstream, further test modules, the module of samples/, modules that must be refused, and a copy
-# of the kernel's own tests of ftrace; for clients, makes the plugin of libtraceevent, and copies
-# README and tutorial. Run in the build environment.
+# of the kernel's own tests of ftrace; for clients, makes the plugin of libtraceevent and the command, and
+# copies README and tutorial. Run in the build environment.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -48,7 +48,8 @@ if [ "$cases" = clients ]; then
 	(
 		flock 9
 		ARCH=$arch "$top/scripts/tools.sh"
-		cp "$top/build/tools-$arch/plugin_ferrotrace.so" "$dir/"
+		cp "$top/build/tools-$arch/plugin_ferrotrace.so" "$top/build/tools-$arch/ferrotrace" \
+			"$dir/"
 	) 9>"$top/build/tools-$arch.lock"
 fi
 rm "$good"

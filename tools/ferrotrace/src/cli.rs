@@ -10,7 +10,12 @@ use clap::{
     Subcommand, //
 };
 
-use crate::report;
+use crate::{
+    check,
+    generate,
+    record,
+    report, //
+};
 
 /// Records where the time of tasks goes, and shows it.
 #[derive(Parser)]
@@ -22,14 +27,21 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
+    Record(Box<record::Args>),
     Report(report::Args),
+    Check(check::Args),
+    #[command(hide = true)]
+    Generate(generate::Args),
 }
 
 impl Cli {
     /// Runs the verb. Returns the exit status of the program.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.verb {
+            Verb::Record(args) => record::run(&args),
             Verb::Report(args) => report::run(&args),
+            Verb::Check(args) => check::run(&args),
+            Verb::Generate(args) => generate::run::<Self>(&args),
         }
     }
 }

@@ -3,15 +3,24 @@
 //! `ferrotrace`: records where the time of tasks goes, with the kernel module of the same name, and
 //! shows it.
 
+mod check;
 mod cli;
+mod generate;
+mod record;
 mod report;
+mod signals;
 mod sys;
+mod tracefs;
+mod units;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 fn main() -> ExitCode {
+    if let Some(code) = record::run_as_helper() {
+        return code;
+    }
     let cli = cli::Cli::parse();
     match cli.run() {
         Ok(code) => code,

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The options of `ferrotrace record`.
+
+use std::{
+    ffi::OsString,
+    path::PathBuf,
+    time::Duration, //
+};
+
+use crate::units;
+
+const EXAMPLES: &str = "\
+Examples:
+  ferrotrace record -- make -j4               a command, without its children
+  ferrotrace record -f -- make -j4            with all its children
+  ferrotrace record -p 1234 --time 10s        a process with all its threads, for 10 seconds
+  ferrotrace record -n 'nginx*' -l 'vfs_*'    tasks by name, some functions; Ctrl-C ends it
+  ferrotrace record -p 1234 --over 'block 2ms'  only calls that were blocked for 2 ms or more
+  ferrotrace record -a --no-calls --time 10s  the states of all tasks, without calls
+
+Then: ferrotrace summary, ferrotrace timeline, ferrotrace report, trace-cmd report, KernelShark.
+
+Ctrl-C ends a recording of -p, -t, -n or -a, which is a success (exit status 0). A command receives
+the signal, and the recording ends with the command; a second signal kills the command.
+Exit status: that of the command (128+N if signal N killed it); 0 without one, 1 if something
+failed, 2 for wrong usage, 130, 143 or 129 if SIGINT, SIGTERM or SIGHUP interrupted the program.";
+
+/// Records the kernel function calls and the states of tasks in a file.
+///
+/// The file is that of trace-cmd, so trace-cmd and KernelShark can read it, too. The recording has a
+/// trace array of its own: other users of the tracing directory are not affected.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Records a process: all its threads, also those that start later. Can be repeated.
+    #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',')]
+    pub pids: Vec<u32>,
+
+    /// Records a single thread. Can be repeated.
+    #[arg(short, long = "tid", value_name = "TID", value_delimiter = ',')]
+    pub tids: Vec<u32>,
+
+    /// Records the threads whose name (comm) matches a pattern of *, ? and [a-z]. Can be repeated.
+    #[arg(short, long = "name", value_name = "GLOB")]
+    pub names: Vec<String>,
+
+    /// Records all tasks.
+    #[arg(short, long)]
+    pub all: bool,
+
+    /// Also records the children of the recorded tasks.
+    #[arg(short, long)]
+    pub follow: bool,
+
+    /// Records only calls of functions that match a pattern. Can be repeated.
+    #[arg(short = 'l', long = "function", value_name = "FUNC")]
+    pub functions: Vec<String>,
+
+    /// Records only calls of functions of a kernel module.
+    #[arg(short, long, value_name = "MOD")]
+    pub module: Option<String>,
+
+    /// Records only calls that take this time: '[total|run|wait|block] TIME'. Can be repeated; then
+    /// one of the thresholds is enough.
+    #[arg(long, value_name = "[PART ]TIME", value_parser = units::Threshold::parse)]
+    pub over: Vec<units::Threshold>,
+
+    /// Records calls only down to this depth.
+    #[arg(short = 'D', long, value_name = "LEVELS")]
+    pub max_depth: Option<u32>,
+
+    /// Records no states of tasks (run, wait, block), which summary and timeline need.
+    #[arg(long)]
+    pub no_events: bool,
+
+    /// Records no calls, only states and events.
+    #[arg(long)]
+    pub no_calls: bool,
+
+    /// Also records an event of the kernel, for all tasks: SYSTEM or SYSTEM:EVENT. Can be repeated.
+    #[arg(short, long = "event", value_name = "EVENT")]
+    pub events: Vec<String>,
+
+    /// Stores many calls in one record, so that the file is smaller. trace-cmd and KernelShark need
+    /// a plugin to read it.
+    #[arg(long)]
+    pub compact: bool,
+
+    /// Sets an option of the trace array, for example ferro-args or noferro-irqs. Can be repeated.
+    #[arg(short = 'O', long = "option", value_name = "OPTION")]
+    pub options: Vec<String>,
+
+    /// Size of the ring buffer of each CPU.
+    #[arg(short, long, value_name = "SIZE", default_value = "4M", value_parser = units::size)]
+    pub buffer: u64,
+
+    /// Ends the recording after this time. A command continues.
+    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    pub time: Option<Duration>,
+
+    /// File to write.
+    #[arg(short, long, value_name = "FILE", default_value = "trace.dat")]
+    pub output: PathBuf,
+
+    /// Runs the command as this user.
+    #[arg(long, requires = "command")]
+    pub user: Option<String>,
+
+    /// Shows no progress and no result.
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// Command to run and to record.
+    #[arg(
+        value_name = "COMMAND",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub command: Vec<OsString>,
+}
+
+impl Args {
+    /// Checks what the definition of the options cannot express. An error is one of usage.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let selects = !self.pids.is_empty() || !self.tids.is_empty() || !self.names.is_empty();
+        if self.all && selects {
+            Err("-a records all tasks: it cannot be combined with -p, -t or -n")
+        } else if self.all && self.follow {
+            Err("-a records all tasks: -f has no effect")
+        } else if !self.all && !selects && self.command.is_empty() {
+            Err("which tasks? Give a command, -p PID, -t TID, -n GLOB, or -a for all")
+        } else if self.no_calls && self.no_events && self.events.is_empty() {
+            Err("--no-calls and --no-events leave nothing to record")
+        } else if self.no_calls && self.has_call_options() {
+            Err("-l, -m, -D, --over and --compact select calls, which --no-calls turns off")
+        } else {
+            Ok(())
+        }
+    }
+
+    fn has_call_options(&self) -> bool {
+        !self.functions.is_empty()
+            || self.module.is_some()
+            || !self.over.is_empty()
+            || self.max_depth.is_some()
+            || self.compact
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn parse(line: &str) -> Args {
+        let words = std::iter::once("record").chain(line.split_whitespace());
+        match Cli::try_parse_from(words) {
+            Ok(cli) => cli.args,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn commands() {
+        for line in ["-f -l vfs_* -- ls -l /", "-f -l vfs_* ls -l /"] {
+            let args = parse(line);
+            assert_eq!(args.command, ["ls", "-l", "/"]);
+            assert!(args.follow && args.check().is_ok());
+        }
+    }
+
+    #[test]
+    fn selections() {
+        let args = parse("-p 1,2 -t 3 -n a* -n b");
+        assert_eq!(args.pids, [1, 2]);
+        assert_eq!(args.names, ["a*", "b"]);
+        for right in ["-p 1", "-t 1", "-n x", "-a", "-a sleep 1", "-p 1 sleep 1"] {
+            assert_eq!(parse(right).check(), Ok(()), "{right}");
+        }
+        for wrong in [
+            "",
+            "-a -p 1",
+            "-a -f",
+            "-p 1 --no-calls --no-events",
+            "-a --no-calls -l x",
+        ] {
+            assert!(parse(wrong).check().is_err(), "{wrong}");
+        }
+    }
+}

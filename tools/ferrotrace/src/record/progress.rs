@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! How far a recording is: a line on the terminal while it runs, and one at its end.
+
+use std::{
+    fmt,
+    io::{
+        stderr,
+        stdout, //
+        IsTerminal,
+    },
+    path::Path,
+    time::Duration, //
+};
+
+use indicatif::{
+    ProgressBar,
+    ProgressStyle, //
+};
+
+use super::args::Args;
+
+/// Numbers of `ferrotrace/stats` of the instance.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Calls that have returned.
+    pub calls: u64,
+    /// Tasks that the filter selects; nothing if there is no filter.
+    pub tasks: Option<u64>,
+    /// Records that were overwritten before they were read, or that the ring buffer refused.
+    pub lost: u64,
+    /// Calls that were not recorded, because they are nested too deeply.
+    pub too_deep: u64,
+}
+
+impl Stats {
+    /// Reads the text of the file. A line that is missing counts as 0.
+    pub fn parse(text: &str) -> Self {
+        let value = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|rest| rest.strip_prefix(": "))
+        };
+        let number = |name| value(name).and_then(|text| text.parse().ok()).unwrap_or(0);
+        Self {
+            calls: number("funcgraph_exit records") + number("function records"),
+            tasks: value("tasks traced").and_then(|text| text.parse().ok()),
+            lost: number("overrun") + number("dropped events"),
+            too_deep: number("shadow stack overrun"),
+        }
+    }
+}
+
+/// The line on the terminal. It is not shown if a command uses the terminal.
+pub struct Progress(ProgressBar);
+
+impl Progress {
+    /// Begins the line.
+    pub fn start(args: &Args) -> Self {
+        let used = !args.command.is_empty() && stdout().is_terminal();
+        if args.quiet || used || !stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed_precise}  {msg}") {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    /// Returns whether a line is shown.
+    pub fn is_shown(&self) -> bool {
+        !self.0.is_hidden()
+    }
+
+    /// Resets the time that is shown.
+    pub fn reset_time(&self) {
+        self.0.reset_elapsed();
+    }
+
+    /// Shows the state of the recording.
+    pub fn show(&self, stats: &Stats, bytes: u64) {
+        let tasks = match stats.tasks {
+            Some(tasks) => format!("{tasks} tasks"),
+            None => "all tasks".into(),
+        };
+        self.0.set_message(format!(
+            "{} calls, {}, {tasks}, lost {}",
+            stats.calls,
+            Size(bytes),
+            stats.lost
+        ));
+        self.0.tick();
+    }
+
+    /// Shows another text.
+    pub fn say(&self, text: &'static str) {
+        self.0.set_message(text);
+        self.0.tick();
+    }
+
+    /// Removes the line.
+    pub fn end(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Returns the line at the end of a recording.
+pub fn result(file: &Path, stats: &Stats, bytes: u64, time: Duration) -> String {
+    let tasks = match stats.tasks {
+        Some(1) => "1 task".into(),
+        Some(tasks) => format!("{tasks} tasks"),
+        None => "all tasks".into(),
+    };
+    let deep = match stats.too_deep {
+        0 => String::new(),
+        calls => format!(", {calls} calls nested too deeply (-D)"),
+    };
+    let hint = match stats.lost {
+        0 => "",
+        _ => " (larger --buffer, --compact, -l or --over)",
+    };
+    let file = file.display();
+    format!(
+        "{file}: {} calls of {tasks} in {:.2} s, {}; lost {}{hint}{deep}\n\
+         next: ferrotrace summary {file}",
+        stats.calls,
+        time.as_secs_f64(),
+        Size(bytes),
+        stats.lost,
+    )
+}
+
+/// A number of bytes, shown in MB.
+struct Size(u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = self.0.div_ceil(100_000);
+        write!(f, "{}.{} MB", tenths / 10, tenths % 10)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# stats: numbers\nrecording: 1\ntasks traced: 2\nfunction records: 1\n\
+        funcgraph_entry records: 20\nfuncgraph_exit records: 19\nentries: 93\noverrun: 3\n\
+        dropped events: 4\nshadow stack overrun: 5\n";
+
+    #[test]
+    fn stats() {
+        let stats = Stats::parse(TEXT);
+        let expected = Stats {
+            calls: 20,
+            tasks: Some(2),
+            lost: 7,
+            too_deep: 5,
+        };
+        assert_eq!(stats, expected);
+        assert_eq!(Stats::parse("tasks traced: all\n"), Stats::default());
+    }
+
+    #[test]
+    fn results() {
+        let stats = Stats {
+            calls: 20,
+            tasks: Some(1),
+            ..Stats::default()
+        };
+        let text = result(
+            Path::new("t.dat"),
+            &stats,
+            1_234_567,
+            Duration::from_millis(1500),
+        );
+        assert_eq!(
+            text,
+            "t.dat: 20 calls of 1 task in 1.50 s, 1.3 MB; lost 0\nnext: ferrotrace summary t.dat"
+        );
+        let text = result(Path::new("x"), &Stats::parse(TEXT), 0, Duration::ZERO);
+        assert!(text.contains("lost 7 (larger --buffer") && text.contains("5 calls nested"));
+    }
+}

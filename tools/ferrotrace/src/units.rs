@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Sizes and durations with units, as the user types them.
+
+use std::time::Duration;
+
+/// Parses a size in bytes: `4096`, `512k`, `8M` or `1G`, as with perf. The units are powers of 1024.
+pub fn size(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let factor = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1_u64 << 30,
+        _ => return Err("expected a size such as 512k, 8M or 1G".into()),
+    };
+    number
+        .parse()
+        .ok()
+        .and_then(|number: u64| number.checked_mul(factor))
+        .filter(|&size| size > 0)
+        .ok_or_else(|| "expected a size such as 512k, 8M or 1G".into())
+}
+
+/// Parses a duration: `500us`, `2ms`, `1.5s`, `10m` or `1h`. A number without a unit is an error,
+/// because programs of this field do not agree on the unit.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    const EXPECTED: &str = "expected a time with a unit, such as 500us, 2ms, 10s, 5m or 1h";
+    let (number, unit) = split(text);
+    let seconds = match unit {
+        "ns" => 1e-9,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(EXPECTED.into()),
+    };
+    number
+        .parse()
+        .ok()
+        .and_then(|number: f64| Duration::try_from_secs_f64(number * seconds).ok())
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| EXPECTED.into())
+}
+
+/// A threshold of the call graph: calls that take less are not recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Threshold(String);
+
+impl Threshold {
+    /// Parses `2ms`, or one of `total`, `run`, `wait` and `block` and a duration: `block 2ms`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut words = text.split_whitespace();
+        let (part, time) = match (words.next(), words.next(), words.next()) {
+            (Some(time), None, _) => ("total", time),
+            (Some(part @ ("total" | "run" | "wait" | "block")), Some(time), None) => (part, time),
+            _ => return Err("expected [total|run|wait|block] TIME, such as 'block 2ms'".into()),
+        };
+        match duration(time)?.as_micros() {
+            0 => Err("the shortest threshold is 1us".into()),
+            micros => Ok(Self(format!("{part} {micros}"))),
+        }
+    }
+
+    /// Returns the threshold as `ferrotrace/tracing_thresh` expects it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Splits a text behind its number.
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    (number, unit.trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(size("4096"), Ok(4096));
+        assert_eq!(size("512k"), Ok(512 << 10));
+        assert_eq!(size("8M"), Ok(8 << 20));
+        assert_eq!(size("8 MiB"), Ok(8 << 20));
+        assert_eq!(size("1G"), Ok(1 << 30));
+        for wrong in ["", "M", "0", "-1", "1.5M", "8X", "99999999999G"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn durations() {
+        assert_eq!(duration("500us"), Ok(Duration::from_micros(500)));
+        assert_eq!(duration("2ms"), Ok(Duration::from_millis(2)));
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(duration("10 m"), Ok(Duration::from_secs(600)));
+        assert_eq!(duration("1h"), Ok(Duration::from_secs(3600)));
+        for wrong in ["", "2", "ms", "0s", "-1s", "1.1.1s", "2 weeks", "1e9s"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn thresholds() {
+        let parsed = |text| Threshold::parse(text).map(|threshold| threshold.0);
+        assert_eq!(parsed("2ms"), Ok("total 2000".into()));
+        assert_eq!(parsed("block 2ms"), Ok("block 2000".into()));
+        assert_eq!(parsed(" wait  1s "), Ok("wait 1000000".into()));
+        for wrong in [
+            "",
+            "block",
+            "sleep 2ms",
+            "block 2",
+            "run 1ms 2ms",
+            "run 500ns",
+        ] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+    }
+}
