@@ -10,7 +10,10 @@ use clap::{
     Subcommand, //
 };
 
-use crate::report;
+use crate::{
+    report,
+    summary, //
+};
 
 /// Records where the time of tasks goes, and shows it.
 #[derive(Parser)]
@@ -23,6 +26,7 @@ pub struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     Report(report::Args),
+    Summary(summary::Args),
 }
 
 impl Cli {
@@ -30,6 +34,7 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.verb {
             Verb::Report(args) => report::run(&args),
+            Verb::Summary(args) => summary::run(&args),
         }
     }
 }

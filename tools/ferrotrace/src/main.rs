@@ -4,7 +4,11 @@
 //! shows it.
 
 mod cli;
+mod model;
+mod output;
+mod recording;
 mod report;
+mod summary;
 mod sys;
 
 use std::process::ExitCode;
