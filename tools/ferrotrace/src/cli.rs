@@ -12,7 +12,8 @@ use clap::{
 
 use crate::{
     report,
-    summary, //
+    summary,
+    timeline, //
 };
 
 /// Records where the time of tasks goes, and shows it.
@@ -27,6 +28,7 @@ pub struct Cli {
 enum Verb {
     Report(report::Args),
     Summary(summary::Args),
+    Timeline(timeline::Args),
 }
 
 impl Cli {
@@ -35,6 +37,7 @@ impl Cli {
         match self.verb {
             Verb::Report(args) => report::run(&args),
             Verb::Summary(args) => summary::run(&args),
+            Verb::Timeline(args) => timeline::run(&args),
         }
     }
 }

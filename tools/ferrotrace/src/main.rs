@@ -10,6 +10,7 @@ mod recording;
 mod report;
 mod summary;
 mod sys;
+mod timeline;
 
 use std::process::ExitCode;
 

@@ -21,8 +21,9 @@ pub struct Args {
 /// Runs `ferrotrace report`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let recording = Recording::open(&args.file)?;
-    recording.for_each(|event, symbols| {
-        println!("{} {event:?}", symbols.len());
+    let mut symbols = recording.symbols();
+    recording.for_each(&mut symbols, |event, _| {
+        println!("{event:?}");
         ControlFlow::Continue(())
     })?;
     Ok(ExitCode::SUCCESS)

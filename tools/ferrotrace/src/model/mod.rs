@@ -52,9 +52,9 @@ pub trait Visitor {
         let _ = (task, interval);
     }
 
-    /// A task was woken.
-    fn wakeup(&mut self, task: &Task, at: u64, waker: &Waker) {
-        let _ = (task, at, waker);
+    /// A task was woken at `time`, the time of the event.
+    fn wakeup(&mut self, task: &Task, time: u64, waker: &Waker) {
+        let _ = (task, time, waker);
     }
 
     /// A call began. It is the last of [`Task::calls`].

@@ -91,6 +91,11 @@ impl Task {
         self.prio
     }
 
+    /// Returns the CPU that it was on, or was to be on, at its latest event.
+    pub fn cpu(&self) -> usize {
+        self.cpu
+    }
+
     /// Returns the calls that it is in, the outermost first.
     pub fn calls(&self) -> &[OpenCall] {
         &self.calls

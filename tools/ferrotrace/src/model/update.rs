@@ -41,9 +41,7 @@ pub(super) fn subject(event: &Event<'_>) -> Option<TaskId> {
         | Kind::SetComm { task, .. }
         | Kind::Exit { task, .. } => Some(TaskId::new(task.pid, event.cpu)),
         Kind::Fork { child, .. } => Some(TaskId::new(child.pid, event.cpu)),
-        Kind::Function { .. } | Kind::Marker { .. } | Kind::Lost { .. } | Kind::Other { .. } => {
-            None
-        }
+        Kind::Function { .. } | Kind::Marker { .. } | Kind::Lost { .. } | Kind::Other => None,
     }
 }
 
@@ -82,7 +80,7 @@ impl Task {
                     let at = self
                         .states
                         .change(time, next, |interval| ended.push(interval));
-                    self.wakeup_and_begin(ended, at, next, &waker, visitor);
+                    self.wakeup_and_begin(ended, (at, time), next, &waker, visitor);
                 }
             }
             Kind::Block {
@@ -102,7 +100,7 @@ impl Task {
                 let detail = Detail::Blocked(blocked);
                 let emit = |interval| ended.push(interval);
                 let at = self.states.advance(was, ns, time, detail, next, emit);
-                self.wakeup_and_begin(ended, at, next, &blocked.waker, visitor);
+                self.wakeup_and_begin(ended, (at, time), next, &blocked.waker, visitor);
             }
             Kind::Wait {
                 task,
@@ -142,10 +140,7 @@ impl Task {
                 self.name = task;
             }
             Kind::Fork { child, .. } => self.name = child,
-            Kind::Function { .. }
-            | Kind::Marker { .. }
-            | Kind::Lost { .. }
-            | Kind::Other { .. } => {}
+            Kind::Function { .. } | Kind::Marker { .. } | Kind::Lost { .. } | Kind::Other => {}
         }
     }
 
@@ -168,13 +163,13 @@ impl Task {
     fn wakeup_and_begin(
         &mut self,
         ended: Ended,
-        at: u64,
+        (at, time): (u64, u64),
         next: State,
         waker: &crate::recording::Waker,
         visitor: &mut impl Visitor,
     ) {
         ended.report(self, visitor);
-        visitor.wakeup(self, at, waker);
+        visitor.wakeup(self, time, waker);
         visitor.state_begin(self, at, next);
     }
 }

@@ -157,7 +157,7 @@ impl Call {
 impl Decoder {
     pub fn new(input: &Input) -> Self {
         let big_endian = input.is_big_endian();
-        let common = input.event(c"ftrace", c"function");
+        let common = input.event(Some(c"ftrace"), c"function");
         let place = |name: &CStr, offset, size, signed| {
             let field = common.and_then(|format| Number::new(&format, name, big_endian));
             field.unwrap_or(Number::at(offset, size, signed, big_endian))
@@ -168,7 +168,7 @@ impl Decoder {
             readers: Vec::new(),
         };
         for (system, name, make) in READERS {
-            if let Some(format) = input.event(system, name) {
+            if let Some(format) = input.event(Some(system), name) {
                 let fields = Fields { format, big_endian };
                 this.add(format.id(), make(&fields));
             }

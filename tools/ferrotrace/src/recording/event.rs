@@ -184,6 +184,10 @@ pub struct Event<'a> {
     pub cpu: usize,
     /// The task that was running on the CPU.
     pub pid: i32,
+    /// The id of the event's format; 0 if the event has no record of its own.
+    pub id: u16,
+    /// The record; empty if the event has no record of its own.
+    pub data: &'a [u8],
     /// What happened.
     pub kind: Kind<'a>,
 }
@@ -263,6 +267,6 @@ pub enum Kind<'a> {
     Marker { text: &'a [u8] },
     /// Records of this CPU are missing; their number is not always known.
     Lost { records: Option<u64> },
-    /// Any other event.
-    Other { id: u16, data: &'a [u8] },
+    /// Any other event: [`Event::id`] and [`Event::data`] say more.
+    Other,
 }

@@ -10,6 +10,7 @@ mod reorder;
 mod symbols;
 
 use std::{
+    ffi::CString,
     ops::ControlFlow,
     path::Path, //
 };
@@ -69,16 +70,17 @@ impl Recording {
         self.input.event_by_id(id)
     }
 
-    /// Returns the format of an event by its group and name.
-    pub fn format_by_name(&self, system: &str, name: &str) -> Option<EventFormat<'_>> {
-        let system = std::ffi::CString::new(system).ok()?;
-        let name = std::ffi::CString::new(name).ok()?;
-        self.input.event(&system, &name)
+    /// Returns the format of an event by its name, and its group if there are several.
+    pub fn format_by_name(&self, system: Option<&str>, name: &str) -> Option<EventFormat<'_>> {
+        let system = system.map(CString::new).transpose().ok()?;
+        let name = CString::new(name).ok()?;
+        self.input.event(system.as_deref(), &name)
     }
 
-    /// Returns whether numbers in records have their most significant byte first.
-    pub fn is_big_endian(&self) -> bool {
-        self.input.is_big_endian()
+    /// Returns a numeric field of an event.
+    pub fn number(&self, format: &EventFormat<'_>, field: &str) -> Option<Number> {
+        let field = CString::new(field).ok()?;
+        Number::new(format, &field, self.input.is_big_endian())
     }
 
     /// Returns the name that a task had when the recording ended.
@@ -86,53 +88,63 @@ impl Recording {
         Some(Comm::new(self.input.comm(pid)?.to_bytes()))
     }
 
-    /// Calls `visit` for each event, in the order of their times, until it breaks.
+    /// Creates the table of the functions that occur.
+    pub fn symbols(&self) -> Symbols<'_> {
+        Symbols::new(&self.input)
+    }
+
+    /// Calls `visit` for each event, in the order of their times, until it breaks. Functions are
+    /// added to `symbols`.
     ///
     /// # Errors
     ///
     /// If the recording is damaged.
     pub fn for_each(
         &self,
+        symbols: &mut Symbols<'_>,
         mut visit: impl FnMut(&Event<'_>, &Symbols<'_>) -> ControlFlow<()>,
     ) -> anyhow::Result<()> {
         let progress = sys::guard();
-        let mut symbols = Symbols::new(&self.input);
         let decoder = Decoder::new(&self.input);
         let mut packs = Packs::new(&self.input);
         let mut reorder = Reorder::default();
         self.input.for_each(|raw| {
             progress.step();
             // The libraries sort records by time. Items of packs up to this time are complete.
-            reorder.drain(raw.time, |event| visit(event, &symbols))?;
+            reorder.drain(raw.time, |event| visit(event, symbols))?;
             if let Some(missed) = raw.missed {
                 let lost = Event {
                     time: raw.time,
                     cpu: raw.cpu,
                     pid: decoder.pid(raw.data),
+                    id: 0,
+                    data: &[],
                     kind: Kind::Lost {
                         records: u64::try_from(missed).ok(),
                     },
                 };
-                visit(&lost, &symbols)?;
+                visit(&lost, symbols)?;
             }
             let pid = decoder.pid(raw.data);
             let id = decoder.id(raw.data);
             if packs.id() == Some(id) {
                 let queue = reorder.queue(raw.buffer, raw.cpu);
-                if packs.decode(&raw, pid, &mut symbols, queue).is_some() {
+                if packs.decode(&raw, pid, symbols, queue).is_some() {
                     return ControlFlow::Continue(());
                 }
             }
-            let kind = decoder.decode(id, raw.data, &mut symbols);
+            let kind = decoder.decode(id, raw.data, symbols);
             let event = Event {
                 time: raw.time,
                 cpu: raw.cpu,
                 pid,
-                kind: kind.unwrap_or(Kind::Other { id, data: raw.data }),
+                id,
+                data: raw.data,
+                kind: kind.unwrap_or(Kind::Other),
             };
-            visit(&event, &symbols)
+            visit(&event, symbols)
         })?;
-        let _ = reorder.drain(u64::MAX, |event| visit(event, &symbols));
+        let _ = reorder.drain(u64::MAX, |event| visit(event, symbols));
         Ok(())
     }
 }

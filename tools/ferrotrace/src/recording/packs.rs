@@ -81,7 +81,7 @@ impl Numbers for Order {
 impl Packs {
     pub fn new(input: &Input) -> Self {
         let event = || {
-            let format = input.event(c"ftrace", c"funcgraph_pack")?;
+            let format = input.event(Some(c"ftrace"), c"funcgraph_pack")?;
             let at = |name| Some(format.field(name)?.offset);
             let layout = Layout {
                 start: at(c"start")?,
@@ -138,6 +138,8 @@ impl Packs {
                 time: item.time,
                 cpu: raw.cpu,
                 pid,
+                id: 0,
+                data: &[],
                 kind: kind(item, symbols),
             });
         }

@@ -53,14 +53,9 @@ impl<'a> Symbols<'a> {
         self.names.get(func.index()).map_or("?", String::as_str)
     }
 
-    /// Returns the name of the function with a number.
-    pub fn nth_name(&self, number: usize) -> &str {
-        self.names.get(number).map_or("?", String::as_str)
-    }
-
-    /// Returns the number of functions that have occurred.
-    pub fn len(&self) -> usize {
-        self.names.len()
+    /// Returns the names of the functions that have occurred, by their numbers.
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// Returns the name that a task had when the recording ended; empty if it is unknown.

@@ -85,22 +85,19 @@ impl Sort {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let recording = Recording::open(&args.file)?;
     let mut summary = Summary::default();
-    let mut names = Vec::new();
     let mut model = Model::default();
-    recording.for_each(|event, symbols| {
+    let mut symbols = recording.symbols();
+    recording.for_each(&mut symbols, |event, symbols| {
         summary.count(event);
         model.event(event, symbols, &mut summary);
-        for func in names.len()..symbols.len() {
-            names.push(symbols.nth_name(func).to_owned());
-        }
         ControlFlow::Continue(())
     })?;
     model.finish(&mut summary);
     summary.finish(model.span(), args.sort);
     let mut out = io::BufWriter::new(io::stdout().lock());
     let written = match args.json {
-        true => json::write(&mut out, &summary, &names),
-        false => text::write(&mut out, &summary, &names, args.limit),
+        true => json::write(&mut out, &summary, symbols.names()),
+        false => text::write(&mut out, &summary, symbols.names(), args.limit),
     };
     crate::output::ended(written.and_then(|()| out.flush()))?;
     Ok(ExitCode::SUCCESS)

@@ -103,11 +103,11 @@ impl Input {
         unsafe { bindings::tep_is_file_bigendian(self.tep()) }
     }
 
-    /// Returns the format of an event by its name.
-    pub fn event(&self, system: &CStr, name: &CStr) -> Option<EventFormat<'_>> {
-        // SAFETY: The handle is valid, and both names are C strings.
-        let event =
-            unsafe { bindings::tep_find_event_by_name(self.tep(), system.as_ptr(), name.as_ptr()) };
+    /// Returns the format of an event by its name; of any group if there is no `system`.
+    pub fn event(&self, system: Option<&CStr>, name: &CStr) -> Option<EventFormat<'_>> {
+        let system = system.map_or(ptr::null(), CStr::as_ptr);
+        // SAFETY: The handle is valid, and both names are C strings; the group may be null.
+        let event = unsafe { bindings::tep_find_event_by_name(self.tep(), system, name.as_ptr()) };
         // SAFETY: The library keeps events unchanged while the recording is open.
         unsafe { EventFormat::new(event) }
     }
