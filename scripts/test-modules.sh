@@ -7,8 +7,8 @@
 # with the signature of a kernel that was built here. For cases, clients and upstream, makes
 # ktrace_test.ko (tests/module/); for cases, oops and upstream, ktrace_failcall.ko; for cases and
 # upstream, further test modules, the module of samples/, modules that must be refused, and a copy
-# of the kernel's own tests of ftrace; for clients, makes the plugin of libtraceevent and the command, and
-# copies README and tutorial. Run in the build environment.
+# of the kernel's own tests of ftrace; for clients, makes the plugin of libtraceevent and the
+# command, and copies README and tutorial. Run in the build environment.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"

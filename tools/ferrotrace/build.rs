@@ -11,11 +11,12 @@ use std::{
 
 /// The functions of the libraries that `src/sys.rs` calls.
 const FUNCTIONS: &str = "tracecmd_(open|close|get_tep|iterate_events_multi|set_loglevel|\
-    buffer_instances|buffer_instance_name|buffer_instance_handle|follow_missed_events|\
-    get_first_ts)|\
-    tep_(find_event|find_event_by_name|find_field|find_common_field|find_function|\
-    find_function_address|data_comm_from_pid|is_file_bigendian|get_cpus)";
-const TYPES: &str = "tep_record|tep_event|tep_format_field|tracecmd_input|tracecmd_open_flags";
+    buffer_instances|buffer_instance_name|buffer_instance_handle|get_first_ts)|\
+    tep_(find_event|find_event_by_name|find_field|find_common_field|find_function_info|\
+    data_comm_from_pid|is_file_bigendian|get_cpus|set_loglevel)|\
+    tracefs_set_loglevel";
+const TYPES: &str = "tep_record|tep_event|tep_format_field|tep_format_flags|tep_loglevel|\
+    tracecmd_input|tracecmd_open_flags";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

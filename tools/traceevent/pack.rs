@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 
 //! A packed record (pack) in a trace file: its header, its words, and which of its items are new.
 
@@ -8,12 +8,12 @@ use core::sync::atomic::{
 };
 
 use super::word::{
-    items,
     DecodedItem,
     Item,
+    MAX_WORDS, //
     Reader,
     Text,
-    MAX_WORDS, //
+    items,
 };
 
 /// The offsets of the header fields of a pack, from the event's format in the trace file.

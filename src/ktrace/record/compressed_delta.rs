@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 
 //! A compressed time difference: how long before its record an event happened.
 
@@ -21,6 +21,12 @@ impl CompressedDelta {
             ns if ns >> 10 < Self::UNITS => Self((ns >> 10) as u32 | Self::COARSE),
             ns => Self((ns >> 22).min(Self::UNITS - 1) as u32 | Self::COARSER),
         }
+    }
+
+    /// Creates the difference that is stored as `bits` in a record.
+    #[allow(dead_code, reason = "used by the command `ferrotrace` only")]
+    pub(crate) fn from_bits(bits: u32) -> Self {
+        Self(bits)
     }
 
     /// Returns the time in ns, rounded down.

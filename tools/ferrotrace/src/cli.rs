@@ -14,7 +14,9 @@ use crate::{
     check,
     generate,
     record,
-    report, //
+    report,
+    summary,
+    timeline, //
 };
 
 /// Records where the time of tasks goes, and shows it.
@@ -29,6 +31,8 @@ pub struct Cli {
 enum Verb {
     Record(Box<record::Args>),
     Report(report::Args),
+    Summary(summary::Args),
+    Timeline(timeline::Args),
     Check(check::Args),
     #[command(hide = true)]
     Generate(generate::Args),
@@ -40,6 +44,8 @@ impl Cli {
         match self.verb {
             Verb::Record(args) => record::run(&args),
             Verb::Report(args) => report::run(&args),
+            Verb::Summary(args) => summary::run(&args),
+            Verb::Timeline(args) => timeline::run(&args),
             Verb::Check(args) => check::run(&args),
             Verb::Generate(args) => generate::run::<Self>(&args),
         }

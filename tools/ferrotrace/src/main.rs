@@ -6,10 +6,15 @@
 mod check;
 mod cli;
 mod generate;
+mod model;
+mod output;
 mod record;
+mod recording;
 mod report;
 mod signals;
+mod summary;
 mod sys;
+mod timeline;
 mod tracefs;
 mod units;
 

@@ -3,11 +3,12 @@
 //! `ferrotrace report`: prints a recording as text.
 
 use std::{
+    ops::ControlFlow,
     path::PathBuf,
     process::ExitCode, //
 };
 
-use crate::sys::Input;
+use crate::recording::Recording;
 
 /// Prints a recording as text.
 #[derive(clap::Args)]
@@ -19,7 +20,11 @@ pub struct Args {
 
 /// Runs `ferrotrace report`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let input = Input::open(&args.file)?;
-    println!("{} CPUs", input.nr_cpus());
+    let recording = Recording::open(&args.file)?;
+    let mut symbols = recording.symbols();
+    recording.for_each(&mut symbols, |event, _| {
+        println!("{event:?}");
+        ControlFlow::Continue(())
+    })?;
     Ok(ExitCode::SUCCESS)
 }

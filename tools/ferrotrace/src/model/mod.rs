@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! What tasks did, from the events of a recording: the states of each task, and its calls with
+//! their run, wait and block times.
+//!
+//! The model is streaming. It keeps the current state and the open calls of each live task, and
+//! passes everything that ended to a [`Visitor`].
+
+mod calls;
+mod split;
+mod states;
+mod task;
+#[cfg(test)]
+mod tests;
+mod update;
+
+use rustc_hash::FxHashMap;
+
+use crate::recording::{
+    Event,
+    Kind,
+    Symbols,
+    TaskName,
+    Waker, //
+};
+
+pub use calls::{
+    Call,
+    Ending,
+    OpenCall, //
+};
+pub use split::Split;
+pub use states::{
+    Detail,
+    Interval,
+    State, //
+};
+pub use task::{
+    Task,
+    TaskId, //
+};
+
+/// A consumer of what the model finds. Each method does nothing unless it is implemented.
+pub trait Visitor {
+    /// A task is in a state from `at` on.
+    fn state_begin(&mut self, task: &Task, at: u64, state: State) {
+        let _ = (task, at, state);
+    }
+
+    /// A state of a task ended. The calls in which it happened are [`Task::calls`].
+    fn state_end(&mut self, task: &Task, interval: &Interval) {
+        let _ = (task, interval);
+    }
+
+    /// A task was woken at `time`, the time of the event.
+    fn wakeup(&mut self, task: &Task, time: u64, waker: &Waker) {
+        let _ = (task, time, waker);
+    }
+
+    /// A call began. It is the last of [`Task::calls`].
+    fn call_begin(&mut self, task: &Task, call: &OpenCall) {
+        let _ = (task, call);
+    }
+
+    /// A call ended. Its callers are [`Task::calls`].
+    fn call_end(&mut self, task: &Task, call: &Call) {
+        let _ = (task, call);
+    }
+}
+
+/// The state of the model between two events.
+#[derive(Default)]
+pub struct Model {
+    tasks: FxHashMap<TaskId, Task>,
+    /// The time of the first event.
+    first: Option<u64>,
+    /// The time of the latest event.
+    last: u64,
+}
+
+impl Model {
+    /// Returns the times of the first and of the latest event.
+    pub fn span(&self) -> (u64, u64) {
+        (self.first.unwrap_or(self.last), self.last)
+    }
+
+    /// Takes the next event.
+    pub fn event(&mut self, event: &Event<'_>, names: &impl Names, visitor: &mut impl Visitor) {
+        let first = *self.first.get_or_insert(event.time);
+        self.last = self.last.max(event.time);
+        if let Kind::Lost { .. } = event.kind {
+            for task in self.tasks.values_mut() {
+                task.lost(event.cpu, event.time);
+            }
+            return;
+        }
+        let Some(subject) = update::subject(event) else {
+            return;
+        };
+        let task = self.tasks.entry(subject).or_insert_with(|| {
+            let pid = subject.pid();
+            Task::new(
+                subject,
+                TaskName {
+                    pid,
+                    comm: names.comm(pid),
+                },
+                first,
+            )
+        });
+        task.update(event, visitor);
+        if task.is_over() {
+            self.tasks.remove(&subject);
+        }
+    }
+
+    /// Returns what is known about a task that is alive.
+    pub fn task(&self, id: TaskId) -> Option<&Task> {
+        self.tasks.get(&id)
+    }
+
+    /// Ends all states and calls at the time of the latest event.
+    pub fn finish(&mut self, visitor: &mut impl Visitor) {
+        let mut tasks: Vec<_> = self.tasks.drain().map(|(_, task)| task).collect();
+        tasks.sort_unstable_by_key(Task::id);
+        for mut task in tasks {
+            task.finish(self.last, visitor);
+        }
+    }
+}
+
+/// Names of tasks.
+pub trait Names {
+    /// Returns the name of a task; empty if it is unknown.
+    fn comm(&self, pid: i32) -> crate::recording::Comm;
+}
+
+impl Names for Symbols<'_> {
+    fn comm(&self, pid: i32) -> crate::recording::Comm {
+        Symbols::comm(self, pid)
+    }
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The events of a recording.
+
+use std::fmt;
+
+use super::symbols::FuncId;
+
+/// The name of a task.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Comm {
+    bytes: [u8; 16],
+    len: u8,
+}
+
+impl Comm {
+    /// Creates a name from the bytes up to the first NUL. Names have at most 16 bytes.
+    pub fn new(bytes: &[u8]) -> Self {
+        let mut this = Self::default();
+        let text = bytes.iter().take_while(|byte| **byte != 0);
+        for (place, byte) in this.bytes.iter_mut().zip(text) {
+            *place = *byte;
+            this.len += 1;
+        }
+        this
+    }
+
+    /// Returns the bytes of the name.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len.into()).unwrap_or_default()
+    }
+
+    /// Returns whether the name is empty, that is, unknown.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl fmt::Display for Comm {
+    /// Writes the name as the kernel does in `/proc/PID/status`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = String::from_utf8_lossy(self.as_bytes());
+        if !text.contains(|c: char| c.is_control() || c == '\\') {
+            return f.pad(&text);
+        }
+        let mut escaped = String::new();
+        for c in text.chars() {
+            match c {
+                '\\' => escaped.push_str("\\\\"),
+                '\n' => escaped.push_str("\\n"),
+                c if c.is_control() => escaped.extend(c.escape_default()),
+                c => escaped.push(c),
+            }
+        }
+        f.pad(&escaped)
+    }
+}
+
+impl fmt::Debug for Comm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A task with its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TaskName {
+    /// The thread id; 0 is the idle task of a CPU.
+    pub pid: i32,
+    /// The name.
+    pub comm: Comm,
+}
+
+impl fmt::Display for TaskName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}-{}", self.comm, self.pid))
+    }
+}
+
+/// The task or interrupt that woke a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Waker {
+    /// The task that was running.
+    pub task: TaskName,
+    /// 0: that task itself; 1 to 3: a softirq, hardirq or NMI on top of it.
+    pub context: u8,
+}
+
+impl Waker {
+    /// Returns the name of the context.
+    pub fn context_name(&self) -> &'static str {
+        match self.context {
+            0 => "task",
+            1 => "softirq",
+            2 => "hardirq",
+            _ => "nmi",
+        }
+    }
+}
+
+impl fmt::Display for Waker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.context {
+            0 => self.task.fmt(f),
+            _ => f.pad(&format!("{}/{}", self.task, self.context_name())),
+        }
+    }
+}
+
+/// How a task was blocked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Blocked {
+    /// The state, a bit mask of the kernel.
+    pub state: u32,
+    /// The function in which the task slept, if it is known.
+    pub caller: Option<FuncId>,
+    /// The waker.
+    pub waker: Waker,
+}
+
+/// The names of the bits of a task's state, as in `sched_switch`.
+const STATES: [&str; 9] = ["S", "D", "T", "t", "X", "Z", "P", "I", "R+"];
+
+/// Returns the letters of a state of a task, as `sched_switch` has them.
+pub fn state_name(state: u32) -> &'static str {
+    match usize::try_from(state.trailing_zeros()) {
+        _ if state == 0 => "R",
+        Ok(bit) => STATES.get(bit).copied().unwrap_or("?"),
+        Err(_) => "?",
+    }
+}
+
+/// Why a task began to wait for a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// The task was woken.
+    Woken,
+    /// The task was preempted, or yielded its CPU without sleeping.
+    Preempted,
+}
+
+impl Since {
+    /// Returns the word that the kernel prints.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Woken => "woken",
+            Self::Preempted => "preempted",
+        }
+    }
+}
+
+/// A call in the call graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallId {
+    /// The function.
+    pub func: FuncId,
+    /// The depth of the call in its task.
+    pub depth: i32,
+}
+
+/// The run, wait and block times of a call that lost the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallTimes {
+    /// The call.
+    pub call: CallId,
+    /// Time on a CPU in ns.
+    pub run_ns: u64,
+    /// Time in ns during which the task was runnable, but not running.
+    pub wait_ns: u64,
+    /// Time in ns during which the task was not runnable.
+    pub block_ns: u64,
+    /// How often the task lost its CPU.
+    pub switches: u32,
+    /// The last blocked interval.
+    pub blocked: Blocked,
+}
+
+/// An event.
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'a> {
+    /// The timestamp in ns.
+    pub time: u64,
+    /// The CPU that wrote the event.
+    pub cpu: usize,
+    /// The task that was running on the CPU.
+    pub pid: i32,
+    /// The id of the event's format; 0 if the event has no record of its own.
+    pub id: u16,
+    /// The record; empty if the event has no record of its own.
+    pub data: &'a [u8],
+    /// What happened.
+    pub kind: Kind<'a>,
+}
+
+/// What an event reports. Unless it says so, it is about the task that was running.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind<'a> {
+    /// A function was called (no call graph).
+    Function { func: FuncId, parent: FuncId },
+    /// A call began, `late_ns` before the event.
+    CallBegin { call: CallId, late_ns: u64 },
+    /// A call returned.
+    CallEnd { call: CallId, duration_ns: u64 },
+    /// A call returned that has no event of its own for its beginning.
+    Call { call: CallId, duration_ns: u64 },
+    /// The times of the call that returns next.
+    CallTimes(CallTimes),
+    /// `task` became runnable.
+    Wakeup {
+        task: TaskName,
+        prio: i32,
+        target_cpu: u32,
+        waker: Waker,
+    },
+    /// `task` got a CPU after it waited for it.
+    Wait {
+        task: TaskName,
+        prio: i32,
+        ns: u64,
+        since: Since,
+        prev: TaskName,
+        prev_prio: i32,
+    },
+    /// `task` left its CPU.
+    Run {
+        task: TaskName,
+        prio: i32,
+        ns: u64,
+        state: u32,
+    },
+    /// `task` was woken after it was blocked.
+    Block {
+        task: TaskName,
+        prio: i32,
+        ns: u64,
+        blocked: Blocked,
+    },
+    /// `task` was moved to another CPU.
+    Migrate {
+        task: TaskName,
+        orig_cpu: u32,
+        dest_cpu: u32,
+    },
+    /// `task` created another task.
+    Fork {
+        task: TaskName,
+        child: TaskName,
+        child_tgid: i32,
+    },
+    /// `task` executed a program.
+    Exec {
+        task: TaskName,
+        old: TaskName,
+        filename: &'a [u8],
+    },
+    /// `task` was renamed.
+    SetComm { task: TaskName, old_comm: Comm },
+    /// `task` exits; its total times are known.
+    Exit {
+        task: TaskName,
+        group_dead: bool,
+        run_ns: u64,
+        wait_ns: u64,
+        block_ns: u64,
+    },
+    /// A program wrote to `trace_marker`, or the kernel used `trace_printk()`.
+    Marker { text: &'a [u8] },
+    /// Records of this CPU are missing; their number is not always known.
+    Lost { records: Option<u64> },
+    /// Any other event: [`Event::id`] and [`Event::data`] say more.
+    Other,
+}

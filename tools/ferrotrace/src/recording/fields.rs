@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Reads fields of records whose places are known.
+
+use crate::sys::{
+    EventFormat,
+    Field, //
+};
+
+/// A numeric field.
+#[derive(Clone, Copy, Debug)]
+pub struct Number {
+    field: Field,
+    big_endian: bool,
+}
+
+impl Number {
+    /// Returns the field of this name; `None` if there is none, or if it is not a number.
+    pub fn new(format: &EventFormat<'_>, name: &std::ffi::CStr, big_endian: bool) -> Option<Self> {
+        let field = format.field(name)?;
+        let is_number = matches!(field.size, 1 | 2 | 4 | 8) && !field.array && !field.string;
+        is_number.then_some(Self { field, big_endian })
+    }
+
+    /// Creates a number at a place that is the same in all recordings.
+    pub fn at(offset: usize, size: usize, signed: bool, big_endian: bool) -> Self {
+        let field = Field {
+            offset,
+            size,
+            signed,
+            ..Field::default()
+        };
+        Self { field, big_endian }
+    }
+
+    /// Returns the offset after the field.
+    pub fn end(&self) -> usize {
+        self.field.offset.saturating_add(self.field.size)
+    }
+
+    /// Returns the value; a signed one is extended to 64 bits.
+    #[inline]
+    pub fn get(&self, data: &[u8]) -> Option<u64> {
+        let data = data.get(self.field.offset..)?;
+        let value = match self.field.size {
+            1 => u64::from(*data.first()?),
+            2 => {
+                u64::from(self.order(*data.first_chunk()?, u16::from_le_bytes, u16::from_be_bytes))
+            }
+            4 => {
+                u64::from(self.order(*data.first_chunk()?, u32::from_le_bytes, u32::from_be_bytes))
+            }
+            _ => self.order(*data.first_chunk()?, u64::from_le_bytes, u64::from_be_bytes),
+        };
+        if !self.field.signed {
+            return Some(value);
+        }
+        let unused = 64u32.saturating_sub(u32::try_from(self.field.size * 8).unwrap_or(64));
+        Some((((value << unused) as i64) >> unused) as u64)
+    }
+
+    fn order<const N: usize, T>(
+        &self,
+        bytes: [u8; N],
+        little: impl Fn([u8; N]) -> T,
+        big: impl Fn([u8; N]) -> T,
+    ) -> T {
+        match self.big_endian {
+            true => big(bytes),
+            false => little(bytes),
+        }
+    }
+
+    /// Returns the value as a signed number.
+    #[inline]
+    pub fn signed(&self, data: &[u8]) -> Option<i64> {
+        Some(self.get(data)? as i64)
+    }
+
+    /// Returns whether the field is a signed number.
+    pub fn is_signed(&self) -> bool {
+        self.field.signed
+    }
+
+    /// Returns the lower 32 bits of the value.
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the lower half is what is asked for"
+    )]
+    pub fn u32(&self, data: &[u8]) -> Option<u32> {
+        Some(self.get(data)? as u32)
+    }
+
+    /// Returns the lower 32 bits of the value as a signed number.
+    #[inline]
+    pub fn i32(&self, data: &[u8]) -> Option<i32> {
+        Some(self.u32(data)? as i32)
+    }
+}
+
+/// A field with bytes: an array, or data elsewhere in the record.
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes {
+    field: Field,
+    big_endian: bool,
+}
+
+impl Bytes {
+    /// Returns the field of this name.
+    pub fn new(format: &EventFormat<'_>, name: &std::ffi::CStr, big_endian: bool) -> Option<Self> {
+        let field = format.field(name)?;
+        Some(Self { field, big_endian })
+    }
+
+    /// Returns the bytes of the field, without those after a NUL.
+    pub fn text<'a>(&self, data: &'a [u8]) -> Option<&'a [u8]> {
+        let Field { offset, size, .. } = self.field;
+        let bytes = if self.field.dynamic {
+            let place = Number::at(offset, 4, false, self.big_endian).u32(data)?;
+            let (start, len) = (place & 0xffff, place >> 16);
+            data.get(usize::try_from(start).ok()?..)?
+                .get(..usize::try_from(len).ok()?)?
+        } else if size == 0 {
+            data.get(offset..)?
+        } else {
+            data.get(offset..)?.get(..size)?
+        };
+        bytes.split(|byte| *byte == 0).next()
+    }
+}

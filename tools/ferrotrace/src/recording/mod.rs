@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Reads a recording as a stream of typed events in the order of their times.
+
+mod decode;
+mod event;
+mod fields;
+mod packs;
+mod reorder;
+mod symbols;
+
+use std::{
+    ffi::CString,
+    ops::ControlFlow,
+    path::Path, //
+};
+
+use crate::sys::{
+    EventFormat,
+    Input, //
+};
+
+pub use event::{
+    Blocked,
+    CallId,
+    CallTimes,
+    Comm,
+    Event,
+    Kind,
+    Since,
+    TaskName,
+    Waker, //
+    state_name,
+};
+pub use fields::Number;
+pub use symbols::{
+    FuncId,
+    Symbols, //
+};
+
+use crate::sys;
+use decode::Decoder;
+use packs::Packs;
+use reorder::Reorder;
+
+/// An open recording.
+pub struct Recording {
+    input: Input,
+}
+
+impl Recording {
+    /// Opens a recording.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or is not a recording.
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        let _progress = sys::guard();
+        let input = Input::open(path)?;
+        Ok(Self { input })
+    }
+
+    /// Returns the number of CPUs of the machine that was recorded.
+    pub fn nr_cpus(&self) -> usize {
+        self.input.nr_cpus()
+    }
+
+    /// Returns the format of an event by its id.
+    pub fn format(&self, id: u16) -> Option<EventFormat<'_>> {
+        self.input.event_by_id(id)
+    }
+
+    /// Returns the format of an event by its name, and its group if there are several.
+    pub fn format_by_name(&self, system: Option<&str>, name: &str) -> Option<EventFormat<'_>> {
+        let system = system.map(CString::new).transpose().ok()?;
+        let name = CString::new(name).ok()?;
+        self.input.event(system.as_deref(), &name)
+    }
+
+    /// Returns a numeric field of an event.
+    pub fn number(&self, format: &EventFormat<'_>, field: &str) -> Option<Number> {
+        let field = CString::new(field).ok()?;
+        Number::new(format, &field, self.input.is_big_endian())
+    }
+
+    /// Returns the name that a task had when the recording ended.
+    pub fn comm(&self, pid: i32) -> Option<Comm> {
+        Some(Comm::new(self.input.comm(pid)?.to_bytes()))
+    }
+
+    /// Creates the table of the functions that occur.
+    pub fn symbols(&self) -> Symbols<'_> {
+        Symbols::new(&self.input)
+    }
+
+    /// Calls `visit` for each event, in the order of their times, until it breaks. Functions are
+    /// added to `symbols`.
+    ///
+    /// # Errors
+    ///
+    /// If the recording is damaged.
+    pub fn for_each(
+        &self,
+        symbols: &mut Symbols<'_>,
+        mut visit: impl FnMut(&Event<'_>, &Symbols<'_>) -> ControlFlow<()>,
+    ) -> anyhow::Result<()> {
+        let progress = sys::guard();
+        let decoder = Decoder::new(&self.input);
+        let mut packs = Packs::new(&self.input);
+        let mut reorder = Reorder::default();
+        self.input.for_each(|raw| {
+            progress.step();
+            // The libraries sort records by time. Items of packs up to this time are complete.
+            reorder.drain(raw.time, |event| visit(event, symbols))?;
+            if let Some(missed) = raw.missed {
+                let lost = Event {
+                    time: raw.time,
+                    cpu: raw.cpu,
+                    pid: decoder.pid(raw.data),
+                    id: 0,
+                    data: &[],
+                    kind: Kind::Lost {
+                        records: u64::try_from(missed).ok(),
+                    },
+                };
+                visit(&lost, symbols)?;
+            }
+            let pid = decoder.pid(raw.data);
+            let id = decoder.id(raw.data);
+            if packs.id() == Some(id) {
+                let queue = reorder.queue(raw.buffer, raw.cpu);
+                if packs.decode(&raw, pid, symbols, queue).is_some() {
+                    return ControlFlow::Continue(());
+                }
+            }
+            let kind = decoder.decode(id, raw.data, symbols);
+            let event = Event {
+                time: raw.time,
+                cpu: raw.cpu,
+                pid,
+                id,
+                data: raw.data,
+                kind: kind.unwrap_or(Kind::Other),
+            };
+            visit(&event, symbols)
+        })?;
+        let _ = reorder.drain(u64::MAX, |event| visit(event, symbols));
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! `ferrotrace summary`: shows where the time went.
+
+mod collect;
+mod json;
+mod text;
+
+use std::{
+    io::{
+        self,
+        Write, //
+    },
+    ops::ControlFlow,
+    path::PathBuf,
+    process::ExitCode, //
+};
+
+use clap::ValueEnum;
+
+use crate::{
+    model::{
+        Model,
+        Split, //
+    },
+    recording::Recording, //
+};
+
+pub use collect::Summary;
+
+/// Shows where the time went.
+///
+/// For each task and function, times are divided into run (on a CPU), wait (runnable, but without a
+/// CPU) and block (not runnable).
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  ferrotrace summary
+  ferrotrace summary --sort block -n 5 trace.dat
+  ferrotrace summary --json | jq '.functions[0]'")]
+pub struct Args {
+    /// The recording, a file of 'ferrotrace record' or 'trace-cmd record'.
+    #[arg(default_value = "trace.dat")]
+    file: PathBuf,
+    /// Sorts by this time, the largest first.
+    #[arg(short, long, value_enum, default_value_t = Sort::Total, value_name = "KEY")]
+    sort: Sort,
+    /// The maximum number of lines in each table; 0 is all.
+    #[arg(short = 'n', long, default_value_t = 10, value_name = "N")]
+    limit: usize,
+    /// Prints one JSON object, in full; docs/reference/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+/// By what tables are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Sort {
+    /// The duration.
+    Total,
+    /// The time on a CPU.
+    Run,
+    /// The time that was spent waiting for a CPU.
+    Wait,
+    /// The time blocked.
+    Block,
+    /// The duration of calls without their callees.
+    #[value(name = "self")]
+    Own,
+}
+
+impl Sort {
+    /// Returns the number to sort by.
+    fn key(self, total: &Split, own: &Split) -> u64 {
+        match self {
+            Self::Total => total.wall(),
+            Self::Run => total.run,
+            Self::Wait => total.wait,
+            Self::Block => total.block,
+            Self::Own => own.wall(),
+        }
+    }
+}
+
+/// Runs `ferrotrace summary`.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let recording = Recording::open(&args.file)?;
+    let mut summary = Summary::default();
+    let mut model = Model::default();
+    let mut symbols = recording.symbols();
+    recording.for_each(&mut symbols, |event, symbols| {
+        summary.count(event);
+        model.event(event, symbols, &mut summary);
+        ControlFlow::Continue(())
+    })?;
+    model.finish(&mut summary);
+    summary.finish(model.span(), args.sort);
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let written = match args.json {
+        true => json::write(&mut out, &summary, symbols.names()),
+        false => text::write(&mut out, &summary, symbols.names(), args.limit),
+    };
+    crate::output::ended(written.and_then(|()| out.flush()))?;
+    Ok(ExitCode::SUCCESS)
+}

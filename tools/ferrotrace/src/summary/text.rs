@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The summary as text.
+
+use std::{
+    fmt,
+    io, //
+};
+
+use super::collect::{
+    Sum,
+    Summary,
+    TaskSums, //
+};
+use crate::{
+    model::Split,
+    recording::state_name, //
+};
+
+/// A time in ms with three digits after the point.
+struct Ms(u64);
+
+impl fmt::Display for Ms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let us = (self.0 + 500) / 1000;
+        f.pad(&format!("{}.{:03}", us / 1000, us % 1000))
+    }
+}
+
+/// A part of a time, in percent.
+struct Percent(u64, u64);
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let per_mille = u128::from(self.0) * 1000 / u128::from(self.1.max(1));
+        f.pad(&format!("{}.{}", per_mille / 10, per_mille % 10))
+    }
+}
+
+/// Writes the summary, with up to `limit` lines in each table.
+pub fn write(
+    out: &mut impl io::Write,
+    summary: &Summary,
+    names: &[String],
+    limit: usize,
+) -> io::Result<()> {
+    let limit = if limit == 0 { usize::MAX } else { limit };
+    let name = |index: usize| names.get(index).map_or("?", String::as_str);
+    writeln!(
+        out,
+        "{} ms, {} events",
+        Ms(summary.duration),
+        summary.events
+    )?;
+    write_losses(out, summary)?;
+    write_tasks(out, summary, limit)?;
+    if !summary.functions.is_empty() {
+        writeln!(
+            out,
+            "\n{:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>9}  FUNCTION",
+            "TOTAL/ms", "run", "wait", "block", "self", "max", "calls"
+        )?;
+        for (index, func) in summary.functions.iter().take(limit) {
+            write!(out, "{:>12} ", Ms(func.total.wall()))?;
+            write_split(out, &func.total)?;
+            let (own, max) = (Ms(func.own.wall()), Ms(func.max));
+            write!(
+                out,
+                " {own:>12} {max:>12} {:>9}  {}",
+                func.calls,
+                name(*index)
+            )?;
+            match func.unfinished {
+                0 => writeln!(out)?,
+                n => writeln!(out, " ({n} unfinished)")?,
+            }
+        }
+        write_rest(out, summary.functions.len(), limit, "functions")?;
+    }
+    if !summary.blocked.is_empty() {
+        write_head(out, "BLOCKED/ms", "IN FUNCTION (STATE) <- WAKER")?;
+        for (place, sum) in summary.blocked.iter().take(limit) {
+            write_sum(out, sum)?;
+            let function = place.caller.map_or("?", |func| name(func.index()));
+            write!(out, "{function} ({}) <- ", state_name(place.state))?;
+            match place.waker.context {
+                0 => writeln!(out, "{}", place.waker.task)?,
+                _ => writeln!(out, "{}", place.waker.context_name())?,
+            }
+        }
+        write_rest(out, summary.blocked.len(), limit, "places")?;
+    }
+    if !summary.behind.is_empty() {
+        write_head(out, "WAITED/ms", "BEHIND")?;
+        for (task, sum) in summary.behind.iter().take(limit) {
+            write_sum(out, sum)?;
+            match task.pid {
+                0 => writeln!(out, "{} (the CPU was idle)", task.comm)?,
+                _ => writeln!(out, "{task}")?,
+            }
+        }
+        write_rest(out, summary.behind.len(), limit, "tasks")?;
+    }
+    Ok(())
+}
+
+fn write_losses(out: &mut impl io::Write, summary: &Summary) -> io::Result<()> {
+    if summary.losses == 0 {
+        return Ok(());
+    }
+    let (losses, lost) = (summary.losses, summary.lost);
+    let more = if summary.unknown_losses == 0 {
+        ""
+    } else {
+        "at least "
+    };
+    writeln!(
+        out,
+        "LOST: {more}{lost} records, at {losses} places; times are incomplete"
+    )
+}
+
+fn write_tasks(out: &mut impl io::Write, summary: &Summary, limit: usize) -> io::Result<()> {
+    if summary.tasks.is_empty() {
+        return Ok(());
+    }
+    let what = if summary.has_states {
+        "TASK"
+    } else {
+        "TASK (time in recorded calls only)"
+    };
+    writeln!(
+        out,
+        "\n{:>12} {:>6} {:>12} {:>6} {:>12} {:>6} {:>9}  {what}",
+        "RUN/ms", "%", "WAIT/ms", "%", "BLOCK/ms", "%", "calls"
+    )?;
+    for task in summary.tasks.iter().take(limit) {
+        let TaskSums { split, unknown, .. } = task;
+        let wall = split.wall() + unknown;
+        for part in [split.run, split.wait, split.block] {
+            write!(out, "{:>12} {:>6} ", Ms(part), Percent(part, wall))?;
+        }
+        write!(out, "{:>9}  ", task.calls)?;
+        match task.idle_cpu {
+            Some(cpu) => write!(out, "idle task of CPU {cpu}")?,
+            None => write!(out, "{}", task.name)?,
+        }
+        match unknown {
+            0 => writeln!(out)?,
+            _ => writeln!(out, " ({} ms unknown)", Ms(*unknown))?,
+        }
+    }
+    write_rest(out, summary.tasks.len(), limit, "tasks")
+}
+
+fn write_split(out: &mut impl io::Write, split: &Split) -> io::Result<()> {
+    let Split { run, wait, block } = *split;
+    write!(out, "{:>12} {:>12} {:>12}", Ms(run), Ms(wait), Ms(block))
+}
+
+fn write_head(out: &mut impl io::Write, total: &str, what: &str) -> io::Result<()> {
+    writeln!(out, "\n{total:>12} {:>12} {:>9}  {what}", "max", "count")
+}
+
+fn write_sum(out: &mut impl io::Write, sum: &Sum) -> io::Result<()> {
+    write!(
+        out,
+        "{:>12} {:>12} {:>9}  ",
+        Ms(sum.total),
+        Ms(sum.max),
+        sum.count
+    )
+}
+
+fn write_rest(out: &mut impl io::Write, len: usize, limit: usize, what: &str) -> io::Result<()> {
+    match len.checked_sub(limit) {
+        None | Some(0) => Ok(()),
+        Some(rest) => writeln!(out, "{:>12} more {what} (-n 0 shows all)", rest),
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Bindings of the libraries that read recordings: libtracecmd, libtracefs and libtraceevent. All
+//! unsafe code that reads recordings is in this module.
+
+mod fault;
+mod format;
+mod input;
+mod iterate;
+
+pub use fault::{
+    Progress, //
+    guard,
+};
+pub use format::{
+    EventFormat,
+    Field, //
+};
+pub use input::{
+    Function,
+    Input, //
+};
+pub use iterate::RawRecord;
+
+#[expect(
+    dead_code,
+    non_camel_case_types,
+    non_upper_case_globals,
+    non_snake_case,
+    reason = "bindgen keeps the names of the libraries"
+)]
+#[allow(clippy::all, unsafe_op_in_unsafe_fn)]
+mod bindings {
+    include!(concat!(env!("OUT_DIR"), "/tracecmd.rs"));
+}

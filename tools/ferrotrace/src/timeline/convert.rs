@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Turns what the model finds into packets.
+
+use std::io::Write;
+
+use rustc_hash::FxHashMap;
+
+use super::{
+    messages::{
+        BlockedReason,
+        FtraceEvent,
+        Packet,
+        Print,
+        TaskState,
+        TaskStateKind,
+        TrackEvent,
+        TrackEventKind,
+        Waking, //
+    },
+    tracks::{
+        TaskTracks,
+        Tracks, //
+    },
+    writer::{
+        Arg,
+        Writer, //
+    },
+};
+use crate::{
+    model::{
+        Call,
+        Detail,
+        Ending,
+        Interval,
+        OpenCall,
+        State,
+        Task,
+        TaskId,
+        Visitor, //
+    },
+    recording::{
+        Blocked,
+        Comm,
+        Since,
+        Symbols,
+        Waker,
+        state_name, //
+    },
+};
+
+/// The flags of ftrace's record header for hardware and software interrupts.
+const HARDIRQ: u32 = 0x08;
+const SOFTIRQ: u32 = 0x10;
+
+/// What is kept between events.
+#[derive(Default)]
+pub struct Kept {
+    pub tracks: Tracks,
+    /// How the tasks that wait for a CPU were woken.
+    wakeups: FxHashMap<TaskId, Wakeup>,
+    /// The reason why a task was blocked before it was woken.
+    reasons: FxHashMap<TaskId, Blocked>,
+    next_flow: u64,
+    lost: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Wakeup {
+    waker: Waker,
+    flow: Option<u64>,
+}
+
+/// The visitor for one event.
+pub struct Convert<'a, 'b, W> {
+    pub writer: &'a mut Writer<W>,
+    pub kept: &'a mut Kept,
+    pub symbols: &'a Symbols<'b>,
+}
+
+impl<W: Write> Convert<'_, '_, W> {
+    /// Returns the name that is shown for a task: the one that it had at the end, if it is known.
+    fn comm(&self, id: TaskId, now: Comm) -> Comm {
+        let last = self.symbols.comm(id.pid());
+        if last.is_empty() { now } else { last }
+    }
+
+    fn tracks(&mut self, task: &Task) -> TaskTracks {
+        let (id, now) = (task.id(), task.name().comm);
+        let symbols = self.symbols;
+        self.kept.tracks.task(self.writer, id, || {
+            let last = symbols.comm(id.pid());
+            if last.is_empty() { now } else { last }
+        })
+    }
+
+    /// Writes a mark that a program made with `trace_marker`. Perfetto knows those of atrace.
+    pub fn marker(&mut self, time: u64, cpu: usize, pid: i32, text: &[u8]) {
+        let text = String::from_utf8_lossy(text);
+        let event = FtraceEvent {
+            timestamp: Some(time),
+            pid: u32::try_from(pid).ok(),
+            print: Some(Print {
+                buf: Some(format!("{text}\n")),
+            }),
+            ..FtraceEvent::default()
+        };
+        self.writer.ftrace(cpu, event);
+    }
+
+    /// Writes that records were lost.
+    pub fn lost(&mut self, time: u64, cpu: usize, records: Option<u64>) {
+        let (instants, counter) = self.kept.tracks.losses(self.writer);
+        let name = match records {
+            Some(records) => format!("{records} records lost"),
+            None => "records lost".to_owned(),
+        };
+        let event = TrackEvent {
+            name: Some(name),
+            arguments: vec![Arg::Cpu.number(cpu as u64)],
+            ..TrackEvent::default()
+        };
+        self.writer
+            .event(time, instants, TrackEventKind::Instant, event);
+        self.kept.lost += records.unwrap_or(0);
+        let event = TrackEvent {
+            counter_value: i64::try_from(self.kept.lost).ok(),
+            ..TrackEvent::default()
+        };
+        self.writer
+            .event(time, counter, TrackEventKind::Counter, event);
+    }
+
+    fn state(&mut self, task: &Task, time: u64, kind: TaskStateKind, cpu: Option<usize>) {
+        let state = TaskState {
+            cpu: cpu.and_then(|cpu| i32::try_from(cpu).ok()),
+            comm: Some(self.comm(task.id(), task.name().comm).to_string()),
+            tid: Some(task.id().pid().into()),
+            state: Some(kind.into()),
+            prio: Some(task.prio()),
+        };
+        let packet = Packet {
+            state: Some(state),
+            ..Packet::default()
+        };
+        self.writer.packet(Some(time), packet);
+    }
+
+    /// Writes that a task was woken, with the function in which it had slept.
+    fn waking(&mut self, task: &Task, time: u64, waker: &Waker) {
+        let pid = task.id().pid();
+        let waking = Waking {
+            comm: Some(self.comm(task.id(), task.name().comm).to_string()),
+            pid: Some(pid),
+            prio: Some(task.prio()),
+            success: Some(1),
+            target_cpu: i32::try_from(task.cpu()).ok(),
+        };
+        let by = u32::try_from(waker.task.pid).ok();
+        self.writer.ftrace(
+            task.cpu(),
+            FtraceEvent {
+                timestamp: Some(time),
+                pid: by,
+                common_flags: Some(match waker.context {
+                    0 => 0,
+                    1 => SOFTIRQ,
+                    _ => HARDIRQ,
+                }),
+                waking: Some(waking),
+                ..FtraceEvent::default()
+            },
+        );
+        let Some(blocked) = self.kept.reasons.remove(&task.id()) else {
+            return;
+        };
+        let Some(caller) = blocked.caller else {
+            return;
+        };
+        let caller = self.writer.function(caller, self.symbols.name(caller));
+        let reason = BlockedReason {
+            pid: Some(pid),
+            caller: Some(caller),
+            io_wait: Some(0),
+        };
+        self.writer.ftrace(
+            task.cpu(),
+            FtraceEvent {
+                timestamp: Some(time),
+                pid: by,
+                blocked_reason: Some(reason),
+                ..FtraceEvent::default()
+            },
+        );
+    }
+
+    fn off_cpu(&mut self, task: &Task, interval: &Interval, event: TrackEvent) {
+        let track = self.tracks(task).off_cpu();
+        self.writer
+            .event(interval.start, track, TrackEventKind::Begin, event);
+        let end = TrackEvent::default();
+        self.writer
+            .event(interval.end, track, TrackEventKind::End, end);
+    }
+
+    /// Writes the slice for an interval in which a task was blocked.
+    fn blocked(&mut self, task: &Task, interval: &Interval, state: u32) {
+        let letter = state_name(state);
+        let event = match &interval.detail {
+            Detail::Blocked(blocked) => {
+                self.kept.reasons.insert(task.id(), *blocked);
+                let function = blocked.caller.map_or("?", |func| self.symbols.name(func));
+                TrackEvent {
+                    name: Some(format!("{function} ({letter})")),
+                    arguments: vec![
+                        Arg::Waker.text(blocked.waker.task.to_string()),
+                        Arg::Context.text(blocked.waker.context_name()),
+                    ],
+                    ..TrackEvent::default()
+                }
+            }
+            _ => TrackEvent {
+                name: Some(format!("blocked ({letter})")),
+                ..TrackEvent::default()
+            },
+        };
+        self.off_cpu(task, interval, event);
+    }
+
+    /// Writes the slice for an interval in which a task waited for a CPU.
+    fn waited(&mut self, task: &Task, interval: &Interval, since: Since, flow: Option<u64>) {
+        let mut event = TrackEvent {
+            name: Some("runnable".to_owned()),
+            arguments: vec![Arg::Since.text(since.name())],
+            ending_flows: flow.into_iter().collect(),
+            ..TrackEvent::default()
+        };
+        if let Detail::Behind(prev, prio) = &interval.detail {
+            event.name = Some(match prev.pid {
+                0 => "waiting for an idle CPU".to_owned(),
+                _ => format!("behind {prev}"),
+            });
+            let prio = u64::try_from(*prio).unwrap_or(0);
+            event.arguments.push(Arg::Prio.number(prio));
+        }
+        self.off_cpu(task, interval, event);
+    }
+}
+
+impl<W: Write> Visitor for Convert<'_, '_, W> {
+    fn state_begin(&mut self, task: &Task, at: u64, state: State) {
+        if state == State::Dead {
+            self.tracks(task);
+            self.state(task, at, TaskStateKind::Dead, None);
+            self.kept.wakeups.remove(&task.id());
+            self.kept.reasons.remove(&task.id());
+        }
+    }
+
+    fn state_end(&mut self, task: &Task, interval: &Interval) {
+        self.tracks(task);
+        let start = interval.start;
+        match interval.state {
+            State::Run { cpu } => self.state(task, start, TaskStateKind::Running, Some(cpu)),
+            State::Block { state } => {
+                self.state(task, start, sleep(state), None);
+                self.blocked(task, interval, state);
+            }
+            State::Wait { since } => {
+                let wakeup = self.kept.wakeups.remove(&task.id());
+                let wakeup = wakeup.filter(|_| since == Since::Woken);
+                match &wakeup {
+                    Some(wakeup) => self.waking(task, start, &wakeup.waker),
+                    None => self.state(task, start, TaskStateKind::Runnable, None),
+                }
+                let flow = wakeup.and_then(|wakeup| wakeup.flow);
+                self.waited(task, interval, since, flow);
+            }
+            State::Unknown => self.state(task, start, TaskStateKind::Unknown, None),
+            State::Dead => {}
+        }
+    }
+
+    fn wakeup(&mut self, task: &Task, time: u64, waker: &Waker) {
+        let by = TaskId::new(waker.task.pid, usize::MAX);
+        let mut flow = None;
+        if waker.context == 0 && by.idle_cpu().is_none() && self.kept.tracks.has(by) {
+            self.kept.next_flow += 1;
+            flow = Some(self.kept.next_flow);
+            let comm = waker.task.comm;
+            let tracks = self.kept.tracks.task(self.writer, by, || comm);
+            let event = TrackEvent {
+                name: Some(format!("wakes {}", task.name())),
+                flows: flow.into_iter().collect(),
+                ..TrackEvent::default()
+            };
+            self.writer
+                .event(time, tracks.calls(), TrackEventKind::Instant, event);
+        }
+        let wakeup = Wakeup {
+            waker: *waker,
+            flow,
+        };
+        self.kept.wakeups.insert(task.id(), wakeup);
+    }
+
+    fn call_begin(&mut self, task: &Task, call: &OpenCall) {
+        let track = self.tracks(task).calls();
+        let name = self.symbols.name(call.id.func);
+        let event = TrackEvent {
+            name_id: Some(self.writer.function(call.id.func, name)),
+            ..TrackEvent::default()
+        };
+        self.writer
+            .event(call.start, track, TrackEventKind::Begin, event);
+    }
+
+    fn call_end(&mut self, task: &Task, call: &Call) {
+        let mut arguments = vec![
+            Arg::RunNs.number(call.split.run),
+            Arg::WaitNs.number(call.split.wait),
+            Arg::BlockNs.number(call.split.block),
+        ];
+        if call.switches != 0 {
+            arguments.push(Arg::Switches.number(call.switches.into()));
+        }
+        if let Some(blocked) = &call.blocked {
+            arguments.push(Arg::State.text(state_name(blocked.state)));
+            if let Some(caller) = blocked.caller {
+                arguments.push(Arg::In.text(self.symbols.name(caller)));
+            }
+            arguments.push(Arg::By.text(blocked.waker.to_string()));
+        }
+        match call.ending {
+            Ending::Returned => {}
+            Ending::Lost => arguments.push(Arg::Note.text("the record of the return was lost")),
+            Ending::Open => arguments.push(Arg::Note.text("had not returned")),
+        }
+        let track = self.tracks(task).calls();
+        let event = TrackEvent {
+            arguments,
+            ..TrackEvent::default()
+        };
+        self.writer
+            .event(call.end, track, TrackEventKind::End, event);
+    }
+}
+
+/// Returns Perfetto's name for a state of a task that is not runnable.
+fn sleep(state: u32) -> TaskStateKind {
+    match state_name(state) {
+        "D" | "I" => TaskStateKind::UninterruptibleSleep,
+        "T" | "t" => TaskStateKind::Stopped,
+        _ => TaskStateKind::InterruptibleSleep,
+    }
+}

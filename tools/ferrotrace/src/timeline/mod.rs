@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! `ferrotrace timeline`: writes a timeline for Perfetto.
+
+mod convert;
+mod messages;
+mod tracks;
+mod writer;
+
+use std::{
+    fs::File,
+    io::BufWriter,
+    ops::ControlFlow,
+    path::PathBuf,
+    process::ExitCode, //
+};
+
+use anyhow::{
+    Context,
+    bail, //
+};
+
+use crate::{
+    model::Model,
+    recording::{
+        Kind,
+        Number,
+        Recording, //
+    },
+};
+use convert::{
+    Convert,
+    Kept, //
+};
+use messages::{
+    TrackEvent,
+    TrackEventKind, //
+};
+use tracks::Tracks;
+use writer::Writer;
+
+/// Writes a timeline for Perfetto (https://ui.perfetto.dev).
+///
+/// It shows the states of each task, with the function in which it was blocked and the task that
+/// woke it; its calls, with their run, wait and block times; and marks of programs.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  ferrotrace timeline
+  ferrotrace timeline trace.dat -o slow.pftrace
+  ferrotrace timeline --counter thermal_temperature:temp")]
+pub struct Args {
+    /// The recording, a file of 'ferrotrace record' or 'trace-cmd record'.
+    #[arg(default_value = "trace.dat")]
+    file: PathBuf,
+    /// The file to write.
+    #[arg(short, long, default_value = "trace.pftrace", value_name = "FILE")]
+    output: PathBuf,
+    /// Shows a numeric field of an event as a counter; can be given several times.
+    #[arg(long, value_name = "[GROUP:]EVENT:FIELD")]
+    counter: Vec<String>,
+}
+
+/// A field that is shown as a counter.
+struct CounterField {
+    id: u16,
+    value: Number,
+    track: u64,
+}
+
+/// Runs `ferrotrace timeline`.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let recording = Recording::open(&args.file)?;
+    let fields: Vec<_> = args
+        .counter
+        .iter()
+        .map(|name| find_field(&recording, name))
+        .collect::<anyhow::Result<_>>()?;
+    let output = || args.output.display().to_string();
+    let file = File::create(&args.output).with_context(output)?;
+    let mut writer = Writer::new(BufWriter::with_capacity(1 << 16, file));
+    let mut counters = Vec::new();
+    for (number, (name, (id, value))) in args.counter.iter().zip(fields).enumerate() {
+        let track = Tracks::counter(&mut writer, number, name);
+        counters.push(CounterField { id, value, track });
+    }
+    let mut model = Model::default();
+    let mut kept = Kept::default();
+    let mut symbols = recording.symbols();
+    recording.for_each(&mut symbols, |event, symbols| {
+        let mut convert = Convert {
+            writer: &mut writer,
+            kept: &mut kept,
+            symbols,
+        };
+        match event.kind {
+            Kind::Marker { text } => convert.marker(event.time, event.cpu, event.pid, text),
+            Kind::Lost { records } => convert.lost(event.time, event.cpu, records),
+            Kind::Fork {
+                child, child_tgid, ..
+            } => convert.kept.tracks.set_tgid(child.pid, child_tgid),
+            _ => {}
+        }
+        model.event(event, symbols, &mut convert);
+        if event.id != 0 {
+            for counter in counters.iter().filter(|counter| counter.id == event.id) {
+                let sample = TrackEvent {
+                    counter_value: counter.value.signed(event.data),
+                    ..TrackEvent::default()
+                };
+                writer.event(event.time, counter.track, TrackEventKind::Counter, sample);
+            }
+        }
+        match writer.has_failed() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    })?;
+    let mut convert = Convert {
+        writer: &mut writer,
+        kept: &mut kept,
+        symbols: &symbols,
+    };
+    model.finish(&mut convert);
+    writer.finish().with_context(output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the event and the field that `[GROUP:]EVENT:FIELD` names.
+fn find_field(recording: &Recording, name: &str) -> anyhow::Result<(u16, Number)> {
+    let Some((event, field)) = name.rsplit_once(':') else {
+        bail!("invalid counter '{name}' (expected [GROUP:]EVENT:FIELD)");
+    };
+    let format = match event.split_once(':') {
+        Some((group, event)) => recording.format_by_name(Some(group), event),
+        None => recording.format_by_name(None, event),
+    };
+    let format = format.with_context(|| format!("the recording has no event '{event}'"))?;
+    let number = recording.number(&format, field);
+    let number = number.with_context(|| {
+        let names: Vec<_> = format.fields().map(|(name, _)| name).collect();
+        format!(
+            "'{event}' has no numeric field '{field}' (it has {})",
+            names.join(", ")
+        )
+    })?;
+    Ok((format.id(), number))
+}

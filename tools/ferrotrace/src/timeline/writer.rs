@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Writes packets to a file, as they come.
+
+use std::io::{
+    self,
+    Write, //
+};
+
+use prost::{
+    Message,
+    encoding::{
+        WireType,
+        encode_key, //
+    }, //
+};
+
+use super::messages::{
+    Argument,
+    CLEARED,
+    FtraceBundle,
+    FtraceEvent,
+    Interned,
+    NEEDS,
+    Name,
+    PACKET,
+    Packet,
+    TrackDescriptor,
+    TrackEvent,
+    TrackEventKind, //
+};
+use crate::recording::FuncId;
+
+/// The sequence of all packets: its interned names are valid for them.
+const SEQUENCE: u32 = 1;
+
+/// The names of arguments, in the order of [`Arg`].
+const ARGUMENTS: [&str; 13] = [
+    "run_ns", "wait_ns", "block_ns", "switches", "state", "in", "by", "waker", "context", "since",
+    "prio", "cpu", "note",
+];
+
+/// The name of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arg {
+    RunNs,
+    WaitNs,
+    BlockNs,
+    Switches,
+    State,
+    In,
+    By,
+    Waker,
+    Context,
+    Since,
+    Prio,
+    Cpu,
+    Note,
+}
+
+impl Arg {
+    /// Returns an argument with a number.
+    pub fn number(self, number: u64) -> Argument {
+        Argument {
+            name_id: Some(self as u64 + 1),
+            number: Some(number),
+            text: None,
+        }
+    }
+
+    /// Returns an argument with a text.
+    pub fn text(self, text: impl Into<String>) -> Argument {
+        Argument {
+            name_id: Some(self as u64 + 1),
+            number: None,
+            text: Some(text.into()),
+        }
+    }
+}
+
+/// The writer of a timeline. After an error, nothing more is written.
+pub struct Writer<W> {
+    out: W,
+    buffer: Vec<u8>,
+    /// The number of functions whose names were written.
+    functions: Vec<bool>,
+    error: Option<io::Error>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a timeline.
+    pub fn new(out: W) -> Self {
+        let mut this = Self {
+            out,
+            buffer: Vec::new(),
+            functions: Vec::new(),
+            error: None,
+        };
+        let names = (1..).zip(ARGUMENTS).map(|(id, name)| Name {
+            id: Some(id),
+            name: Some(name.to_owned()),
+        });
+        this.put(&Packet {
+            sequence: Some(SEQUENCE),
+            sequence_flags: Some(CLEARED),
+            interned: Some(Interned {
+                argument_names: names.collect(),
+                ..Interned::default()
+            }),
+            ..Packet::default()
+        });
+        this
+    }
+
+    /// Returns whether writing failed.
+    pub fn has_failed(&self) -> bool {
+        self.error.is_some()
+    }
+
+    /// Ends the timeline.
+    pub fn finish(mut self) -> io::Result<()> {
+        match self.error.take() {
+            Some(error) => Err(error),
+            None => self.out.flush(),
+        }
+    }
+
+    fn put(&mut self, packet: &Packet) {
+        self.buffer.clear();
+        encode_key(PACKET, WireType::LengthDelimited, &mut self.buffer);
+        // A vector always has room.
+        let _ = packet.encode_length_delimited(&mut self.buffer);
+        if self.error.is_none() {
+            self.error = self.out.write_all(&self.buffer).err();
+        }
+    }
+
+    /// Writes a packet of the sequence.
+    pub fn packet(&mut self, timestamp: Option<u64>, packet: Packet) {
+        self.put(&Packet {
+            timestamp,
+            sequence: Some(SEQUENCE),
+            sequence_flags: Some(NEEDS),
+            ..packet
+        });
+    }
+
+    /// Returns the id of the name of a function, both as an event and as a kernel symbol.
+    pub fn function(&mut self, func: FuncId, name: &str) -> u64 {
+        let (index, id) = (func.index(), func.index() as u64 + 1);
+        if self.functions.len() <= index {
+            self.functions.resize(index + 1, false);
+        }
+        if !std::mem::replace(&mut self.functions[index], true) {
+            let name = Name {
+                id: Some(id),
+                name: Some(name.to_owned()),
+            };
+            let interned = Interned {
+                event_names: vec![name.clone()],
+                kernel_symbols: vec![name],
+                ..Interned::default()
+            };
+            let packet = Packet {
+                interned: Some(interned),
+                ..Packet::default()
+            };
+            self.packet(None, packet);
+        }
+        id
+    }
+
+    /// Writes the description of a track.
+    pub fn track(&mut self, track: TrackDescriptor) {
+        let packet = Packet {
+            track: Some(track),
+            ..Packet::default()
+        };
+        self.packet(Some(0), packet);
+    }
+
+    /// Writes an event on a track.
+    pub fn event(&mut self, time: u64, track: u64, kind: TrackEventKind, event: TrackEvent) {
+        let event = TrackEvent {
+            kind: Some(kind.into()),
+            track: Some(track),
+            ..event
+        };
+        let packet = Packet {
+            track_event: Some(event),
+            ..Packet::default()
+        };
+        self.packet(Some(time), packet);
+    }
+
+    /// Writes an event of ftrace.
+    pub fn ftrace(&mut self, cpu: usize, event: FtraceEvent) {
+        let bundle = FtraceBundle {
+            cpu: u32::try_from(cpu).ok(),
+            events: vec![event],
+        };
+        let packet = Packet {
+            ftrace_events: Some(bundle),
+            ..Packet::default()
+        };
+        self.packet(None, packet);
+    }
+}
