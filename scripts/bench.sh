@@ -67,8 +67,8 @@ for arch in ${ARCH:-x86_64 arm64}; do
 	out=$top/build/bench-$arch
 	rm -rf "$out"
 	mkdir -p "$out/extra"
-	cp "$top/bench/rows" "$top/bench/surroundings" "$top/bench/wallclock" "$top/bench/functions" \
-		"$out/extra"
+	cp "$top/bench/rows" "$top/bench/surroundings" "$top/bench/wallclock" \
+		"$top/bench/functions" "$out/extra"
 	[ "$how" = check ] || pack_job "$arch" "$out/extra"
 	cross=$(cross_compile "$arch")
 	"$top/scripts/env.sh" "${cross#*=}strip" --strip-debug -o "$out/extra/ktrace_test.ko" \
