@@ -138,7 +138,7 @@ impl PerCpuPack {
                 && addr_of!((*part).write_stamp).cast::<u64>().read_volatile() == self.stamp
                 && addr_of!((*part).reader_page).read_volatile() != page
                 && addr_of!((*page).write).cast::<usize>().read_volatile() == self.write;
-            let fate = if is_last {
+            let result = if is_last {
                 for (n, word) in words.iter().enumerate() {
                     self.words.add(at.wrapping_add(n)).write_volatile(*word);
                 }
@@ -157,7 +157,7 @@ impl PerCpuPack {
             if commits.read_volatile() != before {
                 catch_up(part);
             }
-            fate
+            result
         }
     }
 }

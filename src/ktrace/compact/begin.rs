@@ -36,7 +36,7 @@ use super::{
         text,
         CallSite,
         PerCpuPack,
-        KNOWN, //
+        CALL_SITES, //
     },
     suspend, //
 };
@@ -89,7 +89,7 @@ impl PerCpuPack {
         self.salt = usize::from(salt).wrapping_shl(usize::BITS - u16::BITS);
         if salt == 0 {
             // The salt has wrapped around, so old entries could match again.
-            self.known = [CallSite::NOTHING; KNOWN];
+            self.call_sites = [CallSite::NOTHING; CALL_SITES];
         }
         self.place = self.words;
         self.half = 0;
@@ -230,7 +230,7 @@ impl PerCpuPack {
             _ => SHORT_SPAN,
         };
         drop(record);
-        self.learn(&draft);
+        self.add_sites(&draft);
         self.items = 0;
         self.halves = self.halves_now();
         self.advance(item, draft.nr, draft.half);

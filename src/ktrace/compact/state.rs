@@ -25,7 +25,7 @@ pub(in crate::ktrace) fn text() -> Text {
 }
 
 /// Size of the table of known addresses. A power of two.
-pub(super) const KNOWN: usize = 64;
+pub(super) const CALL_SITES: usize = 64;
 
 /// An entry for addresses that a word of the pack holds. `struct ktrace_call_site` in `compact.h`.
 #[repr(C)]
@@ -116,7 +116,7 @@ pub(super) struct PerCpuPack {
     pub(super) mult: u32,
     /// Nonzero if the trace clock is known to advance at the rate of the counter.
     pub(super) is_even: u32,
-    pub(super) known: [CallSite; KNOWN],
+    pub(super) call_sites: [CallSite; CALL_SITES],
 }
 
 same_as_c!(PerCpuPack, ktrace_pack);
