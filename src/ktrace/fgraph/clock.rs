@@ -95,7 +95,7 @@ const CLOSE_NS: u64 = 4000;
 /// A point in time of both the timer and the clock, to convert one to the other.
 #[derive(Clone, Copy)]
 pub struct ClockPair {
-    pub(super) moment: CounterTime,
+    pub(super) counter: CounterTime,
     pub(super) clock_ns: u64,
 }
 
@@ -120,9 +120,9 @@ impl ClockPair {
     /// Reads both once. Also returns the time in ns between the two readings of the clock.
     fn read() -> (Self, u64) {
         let before_ns = clock::local_ns();
-        let moment = CounterTime::now();
+        let counter = CounterTime::now();
         let apart_ns = clock::local_ns().saturating_sub(before_ns);
         let clock_ns = before_ns.wrapping_add(apart_ns / 2);
-        (Self { moment, clock_ns }, apart_ns)
+        (Self { counter, clock_ns }, apart_ns)
     }
 }
