@@ -44,8 +44,8 @@ pub const MAX_COMMAND: usize = 64;
 
 /// The error messages of a module.
 ///
-/// Entries of the log point into this table, so [`ErrorLog::forget`] must be called before it is
-/// dropped.
+/// Entries of the log point into this table, so [`ErrorLog::remove_entries`] must be called before
+/// it is dropped.
 ///
 /// # Invariants
 ///

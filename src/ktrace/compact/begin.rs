@@ -48,7 +48,7 @@ use crate::ktrace::{
     },
     time::clock::{
         self,
-        Pace, //
+        ClockRate, //
     },
 };
 
@@ -127,8 +127,8 @@ impl PerCpuPack {
         // SAFETY: `buffers` of a live trace array's buffer has an element for each possible CPU; it
         // is null if the buffer has no part for that CPU.
         let part = unsafe { *(*buffer).buffers.add(cpu) };
-        let pace = clock::pace(at.tr);
-        if part.is_null() || pace == Pace::Coarse {
+        let rate = clock::rate(at.tr);
+        if part.is_null() || rate == ClockRate::Coarse {
             return PackResult::Fallback;
         }
         let is_suspended = suspend::is_under_way();
@@ -223,10 +223,10 @@ impl PerCpuPack {
         self.kind = at.kind;
         self.mult = at.clock.mult;
         self.time = begun;
-        self.is_even = u32::from(pace == Pace::Even);
+        self.is_constant_rate = u32::from(rate == ClockRate::Constant);
         self.until = self.time.saturating_add(SPAN);
-        self.span = match pace {
-            Pace::Even => SPAN,
+        self.span = match rate {
+            ClockRate::Constant => SPAN,
             _ => SHORT_SPAN,
         };
         drop(record);

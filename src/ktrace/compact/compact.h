@@ -68,7 +68,7 @@ struct ktrace_pack {
 	unsigned long text;
 	u64 calls;
 	u64 halves;
-	/* The members up to `is_even` are used by Rust only, except `pid`. */
+	/* The members up to `is_constant_rate` are used by Rust only, except `pid`. */
 	u64 calls_seen;
 	u64 until;
 	u64 *words;
@@ -81,7 +81,7 @@ struct ktrace_pack {
 	s32 pid;
 	u32 lost;
 	u32 mult;
-	u32 is_even;
+	u32 is_constant_rate;
 	struct ktrace_call_site call_sites[1 << KTRACE_CALL_SITE_BITS];
 };
 

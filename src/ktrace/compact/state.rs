@@ -66,7 +66,7 @@ pub(super) struct PerCpuPack {
     /// Raw context of the last item (`ktrace_raw_context()`).
     pub(super) preempt: u64,
     pub(super) flags: u64,
-    /// Distinguishes the entries of this pack in `known` from those of earlier packs.
+    /// Distinguishes the entries of this pack in `call_sites` from those of earlier packs.
     pub(super) salt: usize,
     /// The last word if its second half is free, else 0.
     pub(super) half: u64,
@@ -115,7 +115,7 @@ pub(super) struct PerCpuPack {
     /// Length of a tick of the pack's times: [`super::clock::Clock::mult`].
     pub(super) mult: u32,
     /// Nonzero if the trace clock is known to advance at the rate of the counter.
-    pub(super) is_even: u32,
+    pub(super) is_constant_rate: u32,
     pub(super) call_sites: [CallSite; CALL_SITES],
 }
 

@@ -24,7 +24,7 @@ extern "C" {
 /// counter is not usable.
 ///
 /// While the system is suspended, the counter continues or is set back, and the clock stops. This
-/// does not affect a call that loses its CPU before: at the switch, the hook notes the time of the
+/// does not affect a call that loses its CPU before: at the switch, the hook saves the time of the
 /// clock ([`super::FrameRef::save_off_cpu`]). The calls in which the last CPU is suspended do not
 /// lose it: their duration is what the counter says, which includes the time of the suspend, or 0
 /// ns if the counter was set back. The same applies to calls of idle tasks.

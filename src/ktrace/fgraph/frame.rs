@@ -35,7 +35,7 @@ pub(super) const FLAG_BITS: u32 = 8;
 /// A bit of a tag, set as long as the call is open.
 pub(super) const TAG_OPEN: u32 = 1 << (u32::BITS - FLAG_BITS - 1);
 
-/// A bit of a frame's start time: it is a time of the clock, and two words are off_cpu.
+/// A bit of a frame's start time: it is a time of the clock, and off-CPU times are saved.
 const SAVED: u64 = 1 << 63;
 
 /// A frame on the shadow stack; `struct ktrace_frame` in `fgraph.h`.
@@ -160,15 +160,15 @@ impl<'a> FrameRef<'a> {
         self.0.begun.read_once() & SAVED != 0
     }
 
-    /// Returns the off_cpu words, if there are any.
+    /// Returns the saved off-CPU times, if there are any.
     pub fn off_cpu(&self) -> Option<[u64; 2]> {
         let [one, other] = &self.0.off_cpu;
         self.has_off_cpu()
             .then(|| [one.read_once(), other.read_once()])
     }
 
-    /// Notes two words, and changes the start time of the call to one of the clock. Must be called
-    /// by the task itself with interrupts off, before it has lost the CPU during this call.
+    /// Saves off-CPU times, and changes the start time of the call to one of the clock. Must be
+    /// called by the task itself with interrupts off, before it has lost the CPU during this call.
     pub fn save_off_cpu(&self, words: [u64; 2], now: ClockPair) {
         let Some(ns) = self.unsaved_ns(now.counter) else {
             return;
