@@ -46,7 +46,7 @@ pack_job() {
 	"$top/scripts/env.sh" sh -ec '
 		job=$2/job
 		mkdir "$job"
-		for program in actor ftwrite workload; do
+		for program in worker ftwrite workload; do
 			cp "$3/tests/helpers/$program.c" "$job"
 		done
 		"$1"gcc -M "$job"/*.c | tr " " "\n" | grep "^/.*\.h$" | grep -v /lib/gcc | sort -u |
