@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Usage: report.py table|check JSON-FILE LIMITS FILE...
 
-Makes a table of what bench/rows and bench/surroundings have printed, each FILE named for its architecture, and
-another of what bench/wallclock has, beside that file; or compares the former with LIMITS. JSON-FILE may be empty.
+Makes a table of what bench/rows and bench/surroundings have printed, each FILE named for its
+architecture, and another of what bench/wallclock has printed, which is in the same directory; or
+compares the former with LIMITS. JSON-FILE may be empty.
 """
 
 import json
@@ -41,7 +42,8 @@ def read_rows(path):
 
 
 def read_limits(path):
-    """What rows may cost: by name a list, of what, the limit held on each architecture, and the aim."""
+    """The limits of rows: for each name, a list of the quantity, the limit on each architecture,
+    and the aim."""
     limits = {}
     with open(path, encoding='utf-8') as lines:
         for line in lines:

@@ -20,7 +20,8 @@ fetch() {
 	: >"$dir/status"
 	fetch_into "$dir/packages" --yes --download-only -o Dir::State::status="$dir/status" \
 		-o Dir::Cache::archives="$dir/packages" -o Dir::Cache::pkgcache= \
-		-o Dir::Cache::srcpkgcache= -o APT::Architecture="$deb" -o APT::Architectures="$deb" \
+		-o Dir::Cache::srcpkgcache= \
+		-o APT::Architecture="$deb" -o APT::Architectures="$deb" \
 		install trace-cmd libtracecmd1 linux-perf/trixie-backports bpftrace tcc
 	for package in "$dir"/packages/*.deb; do
 		dpkg -x "$package" "$tree"

@@ -31,9 +31,9 @@ cp "$busybox" "$root/bin/busybox"
 	[ "$applet" = busybox ] || ln -s busybox "$root/bin/$applet"
 done
 install -m 755 "$top/qemu/init" "$root/init"
-echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
-# For tests with an unprivileged user.
-echo 'nobody:x:65534:65534:nobody:/:/bin/sh' >>"$root/etc/passwd"
+# Tests with an unprivileged user need the second one.
+printf '%s\n' 'root:x:0:0:root:/root:/bin/sh' 'nobody:x:65534:65534:nobody:/:/bin/sh' \
+	>"$root/etc/passwd"
 printf 'root:x:0:\nnogroup:x:65534:\n' >"$root/etc/group"
 
 if [ -d "$top/tests" ]; then

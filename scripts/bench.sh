@@ -46,7 +46,7 @@ pack_job() {
 	"$top/scripts/env.sh" sh -ec '
 		job=$2/job
 		mkdir "$job"
-		for program in actor ftwrite workload; do
+		for program in worker ftwrite workload; do
 			cp "$3/tests/helpers/$program.c" "$job"
 		done
 		"$1"gcc -M "$job"/*.c | tr " " "\n" | grep "^/.*\.h$" | grep -v /lib/gcc | sort -u |
@@ -67,8 +67,8 @@ for arch in ${ARCH:-x86_64 arm64}; do
 	out=$top/build/bench-$arch
 	rm -rf "$out"
 	mkdir -p "$out/extra"
-	cp "$top/bench/rows" "$top/bench/surroundings" "$top/bench/wallclock" "$top/bench/functions" \
-		"$out/extra"
+	cp "$top/bench/rows" "$top/bench/surroundings" "$top/bench/wallclock" \
+		"$top/bench/functions" "$out/extra"
 	[ "$how" = check ] || pack_job "$arch" "$out/extra"
 	cross=$(cross_compile "$arch")
 	"$top/scripts/env.sh" "${cross#*=}strip" --strip-debug -o "$out/extra/ktrace_test.ko" \

@@ -88,7 +88,8 @@ def main() -> None:
         return replaced(module, b"(?<!_)" + name + b"\0", name[:-1] + b"0\0")
 
     def untested(step: bytes) -> bytes:
-        return replaced(module, b"ktrace self-test, broken: 0", b"ktrace self-test, broken: " + step)
+        text = b"ktrace self-test, broken: "
+        return replaced(module, text + b"0", text + step)
 
     directory.mkdir(parents=True, exist_ok=True)
     for name, contents in {

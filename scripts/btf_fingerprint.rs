@@ -72,7 +72,8 @@ fn run(list: &str, raw: &str, what: &str) -> Result<String, String> {
             );
         }
         out += &format!(
-            "    super::Fingerprint {{ item: Item::{item:?}, name: c\"{name}\", id: {id}, hash: {hash:#018x} }},\n"
+            "    super::Fingerprint {{ item: Item::{item:?}, name: c\"{name}\", id: {id}, \
+             hash: {hash:#018x} }},\n"
         );
     }
     match what {

@@ -26,10 +26,13 @@ done
 [ -e "$kdir/scripts/module.lds" ] || lack 'not prepared for modules: make modules_prepare there'
 [ -e "$kdir/Module.symvers" ] || lack 'no Module.symvers: build that kernel first'
 if grep -q '^CONFIG_RUST=y' "$config"; then
-	[ -e "$kdir/rust/libkernel.rmeta" ] ||
-		lack "no metadata of the kernel's crates (rust/*.rmeta): make modules_prepare there" \
-			"(a Debian kernel's headers never have it: use make KERNEL=$(cat \
-				"$kdir/include/config/kernel.release" 2>/dev/null || echo its-release))"
+	[ -e "$kdir/rust/libkernel.rmeta" ] || {
+		release=$(cat "$kdir/include/config/kernel.release" 2>/dev/null) ||
+			release=its-release
+		lack "no metadata of the kernel's crates (rust/*.rmeta):" \
+			"make modules_prepare there" \
+			"(a Debian kernel's headers never have it: use make KERNEL=$release)"
+	}
 fi
 if [ -e "$kdir/vmlinux" ]; then
 	btf=$kdir/vmlinux
@@ -62,7 +65,8 @@ else
 	tools=$top/scripts/env.sh
 	at_hand=$($tools rustc --version)
 	[ "$at_hand" = "$wanted" ] || lack "its Rust was compiled by '$wanted'; here are" \
-		"'$(rustc --version 2>/dev/null || echo no rustc)' and, in the build environment, '$at_hand'"
+		"'$(rustc --version 2>/dev/null || echo no rustc)'" \
+		"and, in the build environment, '$at_hand'"
 	case $kdir in
 	/usr/*) lack "the build environment can't see into /usr: copy the tree elsewhere" ;;
 	esac

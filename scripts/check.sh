@@ -1,12 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: [UPDATE=1] check.sh [CHECK...]
+# Usage: check.sh [CHECK...]
 #
 # Runs all checks that do not run the module: rustfmt, clippy, rustdoc, shellcheck, the kernel's
 # checkpatch, scripts/style.py (language, columns, subjects) and scripts/layers.py (layers), or some
-# of these. No check may have a finding. All tools are those of the build environment. With
-# UPDATE=1, language and columns reduce the numbers in scripts/style-debt to what they find.
-# The last line of output is `N passed, N failed, 0 skipped`.
+# of these. No check may have a finding. All tools are those of the build environment. The last line
+# of output is `N passed, N failed, 0 skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -76,11 +75,11 @@ check_checkpatch() {
 }
 
 check_language() {
-	files . | in_env python3 scripts/style.py language ${UPDATE:+--update}
+	files . | in_env python3 scripts/style.py language
 }
 
 check_columns() {
-	files . | in_env python3 scripts/style.py columns ${UPDATE:+--update}
+	files . | in_env python3 scripts/style.py columns
 }
 
 check_layers() {

@@ -23,7 +23,8 @@ for file in "$top"/tests/compile-fail/*.rs; do
 	name=$(basename "$file" .rs)
 	line=$(sed -n '/\/\/~ /=' "$file")
 	text=$(sed -n 's/.*\/\/~ //p' "$file")
-	"$top/scripts/env.sh" env RUSTC_BOOTSTRAP=1 KTRACE_GENERATED="$out/generated" sh -c "cd '$out' && $words \
+	"$top/scripts/env.sh" env RUSTC_BOOTSTRAP=1 KTRACE_GENERATED="$out/generated" \
+		sh -c "cd '$out' && $words \
 		-Awarnings --crate-name compile_fail --emit=metadata='$work/$name.rmeta' '$file'" \
 		>"$work/$name.log" 2>&1 && status=accepted || status=refused
 	if [ -z "$line" ] && [ "$status" = accepted ]; then
@@ -33,7 +34,8 @@ for file in "$top"/tests/compile-fail/*.rs; do
 	fi
 	# Find an error with this text whose location, the first line with an arrow, is the marked
 	# line.
-	if [ "$status" = refused ] && awk -v line="$line" -v text="$text" -v file="compile-fail/$name.rs" '
+	if [ "$status" = refused ] &&
+		awk -v line="$line" -v text="$text" -v file="compile-fail/$name.rs" '
 		/^error/ { error = $0; next }
 		error && (index($0, file ":" line ":")) { if (index(error whole, text)) found = 1 }
 		error { whole = whole $0 }

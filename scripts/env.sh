@@ -33,7 +33,10 @@ need() {
 	# Discard the output of the first attempt: errors about old or missing package lists are
 	# confusing.
 	# shellcheck disable=SC2086 # words are meant
-	{ $sudo $install >/dev/null 2>&1 || { $sudo apt-get update && $sudo $install; } >/dev/null; } ||
+	{
+		$sudo $install >/dev/null 2>&1 ||
+			{ $sudo apt-get update && $sudo $install; } >/dev/null
+	} ||
 		die "$package could not be installed; try by hand: $sudo $install"
 }
 
@@ -53,7 +56,8 @@ else
 	elif command -v sudo >/dev/null; then
 		become=sudo
 	else
-		die 'needs root, sudo, or user namespaces with a range of ids in /etc/subuid and /etc/subgid'
+		die 'needs root, sudo, or user namespaces' \
+			'with a range of ids in /etc/subuid and /etc/subgid'
 	fi
 fi
 

@@ -48,7 +48,10 @@ complaints="$complaints|CFI failure|Missing ENDBR|Delta way too big|Bad page"
 known='WARNING: stack going in the wrong direction\? at return_to_handler'
 # In these directories, the tests cause them intentionally.
 case ${CASES:-} in
-oops) known="$known|kernel NULL pointer dereference.* 0000000000000000|Oops: 0002 |Internal error: Oops: " ;;
+oops)
+	known="$known|kernel NULL pointer dereference.* 0000000000000000|Oops: 0002 "
+	known="$known|Internal error: Oops: "
+	;;
 reboot) known="$known|Kernel panic - not syncing: sysrq triggered crash" ;;
 esac
 
@@ -76,8 +79,8 @@ else
 	extra=$out/extra-$name
 	rm -rf "$extra"
 	mkdir "$extra"
-	"$top/scripts/env.sh" "$top/scripts/test-modules.sh" "${CASES:-cases}" "$arch" "$dir" "$out" \
-		"$extra"
+	"$top/scripts/env.sh" "$top/scripts/test-modules.sh" "${CASES:-cases}" "$arch" "$dir" \
+		"$out" "$extra"
 	# The seed of random tests, their duration and number of rounds, and the selected test of
 	# the kernel.
 	[ -z "${SEED:-}" ] || echo "$SEED" >"$extra/seed"

@@ -42,7 +42,8 @@ debug)
 		"(make test and make setup take both)" ;;
 '' | [!0-9]*)
 	contains "$lanes" "$kernel" ||
-		die "KERNEL=$kernel: neither debian, one of $lanes, nor the release of a Debian kernel"
+		die "KERNEL=$kernel: neither debian, one of $lanes," \
+			'nor the release of a Debian kernel'
 	[ "$kernel-$arch" != up-arm64 ] || die 'KERNEL=up: arm64 has no kernels without SMP'
 	recipe=vanilla
 	for name in common "$arch" "$kernel" "$kernel-$arch"; do

@@ -4,13 +4,13 @@
 
 set -eu
 
-# shellcheck disable=SC2034 # used by those who source this
+# shellcheck disable=SC2034 # used by the scripts that source this
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 cache=${XDG_CACHE_HOME:-$home/.cache}/ferrotrace
 
 # The kernels that are built here (qemu/LANE.config), and those of them that are debug kernels.
-# shellcheck disable=SC2034 # as above
+# shellcheck disable=SC2034 # used by the scripts that source this
 lanes='mainline lockdep memory rt up lts' checked='lockdep memory'
 
 # contains WORDS WORD: succeeds if it is one of the words.

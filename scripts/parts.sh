@@ -24,7 +24,8 @@ count() {
 	part_name=$1
 	shift
 	"$@" | tee "$part_out"
-	part_counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
+	part_counts=$(sed -n \
+		's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
 		"$part_out" | tail -n 1)
 	# A part that ends without such a line has failed.
 	read -r part_passed part_failed part_skipped <<-EOF2
@@ -45,9 +46,13 @@ failures() {
 				print last[i]
 			n = 0
 		}
-		/^(ok|KTAP version|not ok|guest status) |^the kernel complained/ || / passed, [0-9]+ failed, / ||
+		/^(ok|KTAP version|not ok|guest status) |^the kernel complained/ ||
+			/ passed, [0-9]+ failed, / ||
 			/^[0-9]+ result\(s\) missing/ { tell(); lines = 0 }
-		/^(not ok|guest status|the kernel complained|[0-9]+ result\(s\) missing)/ { lines = 1; first = 5 }
+		/^(not ok|guest status|the kernel complained|[0-9]+ result\(s\) missing)/ {
+			lines = 1
+			first = 5
+		}
 		!lines { next }
 		first-- > 0 { print; next }
 		{ last[++n] = $0 }
@@ -95,9 +100,10 @@ tell_job() {
 	done
 	read -r job_took <"${job_output%output}seconds"
 	{
-		echo "==$job_name: $part_passed passed, $part_failed failed, $part_skipped skipped," \
-			"in $((job_took / 60)) min $((job_took % 60)) s"
-		job_left=$(sed -n 's/^ok [0-9]* \([^ ]*\) # SKIP no time left$/\1/p' "$job_output" | xargs)
+		echo "==$job_name: $part_passed passed, $part_failed failed," \
+			"$part_skipped skipped, in $((job_took / 60)) min $((job_took % 60)) s"
+		job_left=$(sed -n 's/^ok [0-9]* \([^ ]*\) # SKIP no time left$/\1/p' \
+			"$job_output" | xargs)
 		[ -z "$job_left" ] || echo "==$job_name: no time was left for $job_left"
 	} >>"$SUMMARY"
 }

@@ -2,21 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """Checks the English of the project, the length of its lines, and the subjects of its commits.
 
-Usage: style.py language|columns|subjects [--update] <LIST
+Usage: style.py language|columns|subjects <LIST
 
-scripts/check.sh calls it, with a list of files, or of commits (`git log --format='%h %s'`).
+scripts/check.sh calls it, with a list of files, or of commits (`git log --format='%h %s'`). Prints
+each finding; exits with 1 if there is one.
 
-  language  phrases that break the rules of docs/style.md: in Markdown, in comments, and in the strings
-            of Rust and C sources, which users read
-  columns   lines of more than 100 columns, of Markdown more than 120; tables,
-              addresses and messages of a program
-            may be longer
+  language  phrases that break the rules of docs/style.md: in Markdown, in comments, and in the
+            strings of Rust and C sources, which users read
+  columns   lines of more than 100 columns, of Markdown more than 120; tables, addresses and
+            messages of a program may be longer
   subjects  commits: `subsystem: imperative verb ...`, at most 75 characters
-
-The first two compare with scripts/style-debt: the number of findings in each file that had some when
-the check was introduced. A file may not have more. If it has fewer, the number has to be lowered
-(--update, or UPDATE=1 scripts/check.sh language columns), so that it cannot rise again. Prints each finding of a file that has too many; exits with 1
-if there is one.
 """
 
 import pathlib
@@ -24,12 +19,12 @@ import re
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-DEBT = TOP / "scripts/style-debt"
 # What is wrong, and what to write. Matched in any case, in text whose lines are joined.
 PHRASES = [
     (r"\b(?:told|untold)\b", "notified, reported, recorded, distinguished"),
     (r"\bwhoever\b|\bwhom\b", "name the task, the reader, the caller"),
-    (r"(?:^|[.;:,(] ?|\b(?:for|of|to|by|from|than|and|or|but|what|if|when|where|as|with|after|before) )who\b(?!\?)",
+    (r"(?:^|[.;:,(] ?|\b(?:for|of|to|by|from|than|and|or|but|what|if|when|where|as|with|after|"
+     r"before) )who\b(?!\?)",
      "name the task, the reader, the caller"),
     (r"\b(?:no|some|every|any)body\b|\b(?:every|any|no )one\b", "no reader, no task, each task"),
     (r"\b(?:stands?|stood|lies|lie)\b", "is stored, is located, precedes"),
@@ -39,7 +34,8 @@ PHRASES = [
     (r"\bmeanwhile\b", "in between, concurrently"),
     (r"\bgo(?:es)? on\b|\bwent on\b|\bgoing on\b", "continue"),
     (r"\bc[oa]mes? (?:to|upon)\b", "reach, happen"),
-    (r"\bfor want of\b|\bbut for\b|\botherwise than\b|\bmend(?:s|ed)?\b", "without, except, unlike, fix"),
+    (r"\bfor want of\b|\bbut for\b|\botherwise than\b|\bmend(?:s|ed)?\b",
+     "without, except, unlike, fix"),
     (r"\b(?:is|are|was|were) to be\b", "must be"),
     (r"\bthe same (?:where|when|as (?:there|for)|if|for|of|in)\b", "repeat what it is"),
     (r"\bas (?:above|there)\b", "repeat what it is"),
@@ -54,13 +50,11 @@ COMMENTS = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead i
 
 HASH_COMMENTS = {".sh", ".tc", ".py", ""}
 C_COMMENTS = {".rs", ".c", ".h"}
-# Text that a test compares with, or that defines the rules.
-EXEMPT = {"scripts/style.py", "scripts/style-debt", "COPYING"}
 
 
 def files() -> list[str]:
     names = sys.stdin.read().split("\n")
-    return sorted(name for name in names if name and name not in EXEMPT and (TOP / name).is_file())
+    return sorted(name for name in names if name and (TOP / name).is_file())
 
 
 def kind_of(name: str) -> str:
@@ -96,7 +90,8 @@ def markdown(lines: list[str]) -> list[tuple[int, str]]:
 
 
 TOKENS = re.compile(
-    r"""(?P<line>//[!/]?[^\n]*)|(?P<block>/\*.*?\*/)|(?P<string>"(?:\\.|[^"\\])*")|'(?:\\.|[^'\\\n])'""",
+    r"""(?P<line>//[!/]?[^\n]*)|(?P<block>/\*.*?\*/)|"""
+    r"""(?P<string>"(?:\\.|[^"\\])*")|'(?:\\.|[^'\\\n])'""",
     re.DOTALL,
 )
 
@@ -119,7 +114,9 @@ def c_like(text: str) -> list[tuple[int, str]]:
         elif token["block"] is not None:
             inner = token["block"][2:-2]
             for offset, part in enumerate(re.split(r"\n\s*\*?\s*\n", inner)):
-                words = " ".join(re.sub(r"^\s*\*?\s?", "", line).strip() for line in part.split("\n"))
+                words = " ".join(
+                    re.sub(r"^\s*\*?\s?", "", line).strip() for line in part.split("\n")
+                )
                 texts.append((number + offset, words.strip()))
         elif token["string"] is not None:
             texts.append((number, token["string"][1:-1].replace("\\n", "\n")))
@@ -148,7 +145,8 @@ def hash_like(lines: list[str]) -> list[tuple[int, str]]:
 
 def language(name: str) -> list[str]:
     kind = kind_of(name)
-    if kind == "?":
+    # This file defines the phrases.
+    if kind == "?" or name == "scripts/style.py":
         return []
     text = (TOP / name).read_text(errors="replace")
     if kind == "" and not text.startswith("#"):
@@ -172,7 +170,7 @@ def language(name: str) -> list[str]:
 
 
 # A line that only has a message of a program is not split, so that it can be searched for.
-MESSAGE = re.compile(r"""^\s*(\w+: )?c?"[^"]*"[,;)]*$""")
+MESSAGE = re.compile(r"""^\s*(\w+: |print )?c?"[^"]*"[,;)]*$""")
 
 
 def columns(name: str) -> list[str]:
@@ -191,57 +189,24 @@ def columns(name: str) -> list[str]:
     return found
 
 
-def read_debt() -> dict[tuple[str, str], int]:
-    debt = {}
-    if DEBT.exists():
-        for line in DEBT.read_text().split("\n"):
-            if line and not line.startswith("#"):
-                check, count, name = line.split("\t")
-                debt[check, name] = int(count)
-    return debt
-
-
-def write_debt(debt: dict[tuple[str, str], int]) -> None:
-    rows = [f"{check}\t{count}\t{name}" for (check, name), count in sorted(debt.items()) if count]
-    head = "# SPDX-License-Identifier: GPL-2.0\n#\n# How many findings of scripts/style.py each file may have. These numbers only fall.\n"
-    DEBT.write_text(head + "".join(f"{row}\n" for row in rows))
-
-
-def compare(check: str, findings, update: bool) -> bool:
-    debt = read_debt()
-    found = {name: findings(name) for name in files()}
-    good = True
-    for name, lines in found.items():
-        allowed = debt.get((check, name), 0)
-        if len(lines) > allowed:
-            good = False
-            print(f"{name}: {len(lines)} findings, at most {allowed}:")
-            print("\n".join(lines))
-        elif len(lines) < allowed and not update:
-            good = False
-            print(f"{name}: {len(lines)} findings, {allowed} in scripts/style-debt: run UPDATE=1 scripts/check.sh {check}")
-    for (of, name) in debt:
-        if of == check and name not in found and not update:
-            good = False
-            print(f"{name}: is in scripts/style-debt, but not in the project: run UPDATE=1 scripts/check.sh {check}")
-    if update:
-        kept = {key: count for key, count in debt.items() if key[0] != check}
-        # The first time, there is nothing to compare with.
-        first = len(kept) == len(debt)
-        for name, lines in found.items():
-            allowed = len(lines) if first else debt.get((check, name), 0)
-            kept[check, name] = min(len(lines), allowed)
-        write_debt(kept)
-    return good
+def report(findings) -> bool:
+    """Prints what `findings` finds in each file; succeeds if that is nothing."""
+    found = [finding for name in files() for finding in findings(name)]
+    for finding in found:
+        print(finding)
+    return not found
 
 
 NOT_VERBS = set(
-    "a an the it its this that these those who what whether which of in on at by for from to with without where when "
-    "how why if no not none nor all each every some any one two both neither only also and or but as than".split()
+    "a an the it its this that these those who what whether which of in on at by for from to with "
+    "without where when how why if no not none nor all each every some any one two both neither "
+    "only also and or but as than".split()
 )
 # These are verbs, whatever they end in.
-VERBS = set("pass process access address bypass discuss express compress focus guess miss press stress cross need feed seed "
-            "embed shed bring string".split())
+VERBS = set(
+    "pass process access address bypass discuss express compress focus guess miss press stress "
+    "cross need feed seed embed shed bring string".split()
+)
 
 
 def subjects() -> bool:
@@ -267,16 +232,14 @@ def subjects() -> bool:
 
 def main() -> None:
     checks = {
-        "language": lambda update: compare("language", language, update),
-        "columns": lambda update: compare("columns", columns, update),
-        "subjects": lambda update: subjects(),
+        "language": lambda: report(language),
+        "columns": lambda: report(columns),
+        "subjects": subjects,
     }
     words = sys.argv[1:]
-    update = "--update" in words
-    words = [word for word in words if word != "--update"]
     if len(words) != 1 or words[0] not in checks:
         sys.exit(__doc__)
-    sys.exit(0 if checks[words[0]](update) else 1)
+    sys.exit(0 if checks[words[0]]() else 1)
 
 
 if __name__ == "__main__":

@@ -53,8 +53,11 @@ one() {
 		return
 	fi
 	env "$@" "$top/scripts/test.sh" </dev/null >"$log" 2>&1 || :
+	counts=$(sed -n \
+		's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
+		"$log" | tail -n 1)
 	read -r p f s <<-EOF2
-		$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$log" | tail -n 1)
+		$counts
 	EOF2
 	# A row without a last line has failed.
 	[ -n "$p" ] || p=0 f=1 s=0

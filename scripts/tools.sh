@@ -47,14 +47,16 @@ build_command() (
 build_plugin() {
 	"$top/scripts/env.sh" bindgen --use-core --no-layout-tests --no-doc-comments \
 		--formatter=none \
-		--allowlist-function 'tep_(register|unregister)_event_handler|tep_find_(event_by_name|any_field)' \
-		--allowlist-function 'tep_(find_function|read_number|test_flag|print_event|data_pid|data_comm_from_pid)|trace_seq_printf' \
+		--allowlist-function 'tep_(register|unregister)_event_handler' \
+		--allowlist-function 'tep_find_(event_by_name|any_field|function)' \
+		--allowlist-function 'tep_(read_number|test_flag|print_event)' \
+		--allowlist-function 'tep_data_(pid|comm_from_pid)|trace_seq_printf' \
 		--allowlist-var 'TEP_PRINT_.*' --output "$out/traceevent.rs" \
 		/usr/include/traceevent/event-parse.h -- -I/usr/include/traceevent
 	"$top/scripts/env.sh" env TRACEEVENT_BINDINGS="$out/traceevent.rs" "${RUSTC:-rustc}" \
 		--edition 2021 --target $target \
-		-C linker="$(echo "$target" | sed 's/-unknown//')-gcc" -C opt-level=2 -C panic=abort \
-		-C strip=symbols \
+		-C linker="$(echo "$target" | sed 's/-unknown//')-gcc" \
+		-C opt-level=2 -C panic=abort -C strip=symbols \
 		-D warnings --crate-type cdylib --crate-name plugin_ferrotrace -o "$plugin" \
 		"$top/tools/traceevent/plugin.rs"
 }

@@ -28,7 +28,7 @@ use crate::{
         STATE, //
     },
     filter::{
-        decision::Forget, //
+        decision::ClearInherited, //
         error::{
             Fault,
             InputError, //
@@ -63,8 +63,8 @@ use crate::{
     thresholds::{
         parse_depth,
         parse_thresholds,
-        Part,
         Thresholds, //
+        TimeKind,
     },
 };
 
@@ -234,12 +234,12 @@ impl Control {
             Ok(filter) => filter,
             Err(error) => return Err(self.refuse(data, &error)),
         };
-        let forget = match self.replace {
-            true => name.forgotten_with(),
-            false => Forget::default(),
+        let clear = match self.replace {
+            true => name.clears_inherited(),
+            false => ClearInherited::default(),
         };
         // These entries must not take effect when the file is closed.
-        if let Err(error) = state.set_filter(self.serial, filter, forget) {
+        if let Err(error) = state.set_filter(self.serial, filter, clear) {
             input.give_up();
             return Err(error);
         }
@@ -291,8 +291,12 @@ impl Control {
             .try_clone()?;
         filter.follow_fork = on;
         // Turning the option off also clears what tasks have inherited.
-        let forget = if on { Forget::default() } else { Forget::ALL };
-        state.set_filter(self.serial, filter, forget)
+        let clear = if on {
+            ClearInherited::default()
+        } else {
+            ClearInherited::ALL
+        };
+        state.set_filter(self.serial, filter, clear)
     }
 
     fn set_max_depth(&mut self, data: &[u8]) -> Result {
@@ -340,10 +344,10 @@ impl Control {
 
     fn show_thresholds(&self, out: &SeqFile) -> Result {
         let thresholds = self.with(|_, array| array.recorder().limits().thresholds())?;
-        for part in Part::ALL {
-            match thresholds.get(part) {
+        for kind in TimeKind::ALL {
+            match thresholds.get(kind) {
                 0 => {}
-                ns => seq_print!(out, "{} {}\n", part.name(), ns / 1000),
+                ns => seq_print!(out, "{} {}\n", kind.name(), ns / 1000),
             }
         }
         Ok(())

@@ -44,8 +44,8 @@ use kernel::sync::{
 
 use self::task_word::{
     chosen_after,
-    is_known,
-    settled, //
+    initial, //
+    is_initialized,
 };
 
 use crate::{
@@ -195,8 +195,8 @@ impl GraphHook for Graph {
         let flags = self.recorder.flags();
         let notes = call.task_word();
         let mut state = notes.get_or_begin(
-            settled(call.tag()),
-            |state| is_known(state, call),
+            initial(call.tag()),
+            |state| is_initialized(state, call),
             || call.overrun(),
         );
         if state & task_word::NOTRACE != 0 {
@@ -221,8 +221,8 @@ impl GraphHook for Graph {
         }
         let when = self.when();
         let (marks, opens) = match when {
-            When::AtCall => (WRITTEN, task_word::UNNOTED),
-            _ => (0, task_word::UNWRITTEN | task_word::UNNOTED),
+            When::AtCall => (WRITTEN, task_word::NOT_SAVED),
+            _ => (0, task_word::UNWRITTEN | task_word::NOT_SAVED),
         };
         let Some(frame) = call.reserve_frame(call.task().switches(), marks) else {
             self.overrun();
@@ -245,7 +245,7 @@ impl GraphHook for Graph {
         let now = CounterTime::now();
         let notes = ret.task_word();
         let mut state = notes.get();
-        if !is_known(state, ret) {
+        if !is_initialized(state, ret) {
             // The call was traced by a former hook with the same index.
             return;
         }
@@ -272,7 +272,7 @@ impl GraphHook for Graph {
             notes.set(state);
             return;
         };
-        let total = match frame.unnoted_ns(now) {
+        let total = match frame.unsaved_ns(now) {
             Some(ns) => ns,
             None => frame.elapsed_ns(),
         };
@@ -306,8 +306,8 @@ impl GraphHook for Graph {
     fn fast_path(&self, tag: u32) -> Option<FastPathConfig<'_>> {
         Some(FastPathConfig {
             slow_mask: task_word::SEEN | task_word::TAG | task_word::NOTRACE | task_word::CHOSEN,
-            slow_value: settled(tag),
-            set_on_entry: task_word::UNWRITTEN | task_word::UNNOTED,
+            slow_value: initial(tag),
+            set_on_entry: task_word::UNWRITTEN | task_word::NOT_SAVED,
             unwritten: task_word::UNWRITTEN,
             written: WRITTEN,
             when: match self.profile {
@@ -360,13 +360,15 @@ impl GraphHook for Graph {
     fn sched_out(&self, open: &Open<'_>) {
         let notes = open.task_word();
         let state = notes.get();
-        if !is_known(state, open) || state & (task_word::UNNOTED | task_word::UNWRITTEN) == 0 {
+        if !is_initialized(state, open)
+            || state & (task_word::NOT_SAVED | task_word::UNWRITTEN) == 0
+        {
             return;
         }
-        if state & task_word::UNNOTED != 0 {
+        if state & task_word::NOT_SAVED != 0 {
             self.save_off_cpu(open);
         }
-        notes.set(state & !task_word::UNNOTED);
+        notes.set(state & !task_word::NOT_SAVED);
         // The records that are written while the task is switched out must follow these entries.
         if state & task_word::UNWRITTEN != 0 && self.when() != When::IfLong {
             self.write_open_of(open, open.context(), state);
@@ -376,7 +378,7 @@ impl GraphHook for Graph {
     #[cold]
     fn interposed(&self, open: &Open<'_>, context: Context) {
         let state = open.task_word().get();
-        if is_known(state, open)
+        if is_initialized(state, open)
             && state & task_word::UNWRITTEN != 0
             && self.when() == When::IfNeeded
         {
@@ -386,7 +388,7 @@ impl GraphHook for Graph {
 
     fn task_exit(&self, open: &Open<'_>) {
         let state = open.task_word().get();
-        if is_known(state, open) && self.when() != When::IfLong {
+        if is_initialized(state, open) && self.when() != When::IfLong {
             self.write_open_of(open, open.context(), state);
         }
     }
@@ -397,11 +399,11 @@ pub(crate) fn current_ends() {
     fgraph::current_ends::<Graph>();
 }
 
-/// Prepares the open calls of the current task for a context switch. `for_good` means that the task
+/// Prepares the open calls of the current task for a context switch. `is_exit` means that the task
 /// will not run again.
 #[inline]
-pub(crate) fn current_leaves(for_good: bool) {
-    fgraph::current_leaves::<Graph>(for_good);
+pub(crate) fn current_leaves(is_exit: bool) {
+    fgraph::current_leaves::<Graph>(is_exit);
 }
 
 /// Calls `add` for the profile of each trace array whose filter selects the task. For probes.

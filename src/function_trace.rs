@@ -177,7 +177,7 @@ impl Recorder {
             self.packer.prepare()?;
         }
         self.flags.store(flags, Relaxed);
-        self.settle();
+        self.update_hot_settings();
         Ok(())
     }
 
@@ -191,29 +191,29 @@ impl Recorder {
     /// Callers of this and of the following setters must hold the lock of [`crate::arrays::STATE`].
     pub(crate) fn set_max_depth(&self, depth: u32) {
         self.limits.set_max_depth(depth);
-        self.settle();
+        self.update_hot_settings();
     }
 
     /// Sets the minimum durations of recorded calls.
     pub(crate) fn set_thresholds(&self, thresholds: Thresholds) {
         self.limits.set_thresholds(thresholds);
-        self.settle();
+        self.update_hot_settings();
     }
 
     /// Sets the kernel's `tracing_thresh`, in ns; 0 means none.
     pub(crate) fn set_tracing_thresh(&self, ns: u64) {
         self.limits.set_tracing_thresh(ns);
-        self.settle();
+        self.update_hot_settings();
     }
 
     /// Sets whether an event of the trace array is enabled.
     pub(crate) fn set_has_events(&self, any: bool) {
         self.has_events.store(any, Relaxed);
-        self.settle();
+        self.update_hot_settings();
     }
 
     /// Derives the values that the hot paths read from the options, limits and events.
-    fn settle(&self) {
+    fn update_hot_settings(&self) {
         const STANDARD: u32 = option::MORE_AT_CALL;
         let flags = self.flags();
         let packs = flags & (option::COMPACT | STANDARD) == option::COMPACT;

@@ -59,14 +59,14 @@ pub(crate) fn print(line: &mut Line<'_>, readings: Option<&mut [Reading]>, cpu: 
     if options & option::GRAPH == 0 && !waits && !is_of_call(line) {
         return Printed::Unhandled;
     }
-    let known = kept.is_some();
+    let has_state = kept.is_some();
     let mut next = kept.copied().unwrap_or_default();
     let mut page = Page {
         line,
         options,
         reading: &mut next,
-        known,
-        ago_ns: 0,
+        has_state,
+        late_ns: 0,
         earlier: None,
     };
     let mut printed = page.print();
@@ -103,9 +103,9 @@ struct Page<'a, 'b> {
     options: u32,
     reading: &'a mut Reading,
     /// Whether there is state that is kept between lines.
-    known: bool,
+    has_state: bool,
     /// The time from the event that is shown to its record, in ns.
-    ago_ns: u64,
+    late_ns: u64,
     /// The header and the time of the record that is shown, if it is not the current record.
     earlier: Option<(Header, u64)>,
 }
@@ -131,7 +131,7 @@ impl Page<'_, '_> {
             return self.finish_pending(pending, times);
         }
         if let Some(times) = times {
-            if !self.known {
+            if !self.has_state {
                 // Without state between lines, as in `ftrace_dump()`, the times cannot be shown on
                 // the line of the call.
                 return self.comment();
@@ -163,7 +163,7 @@ impl Page<'_, '_> {
             return Printed::Done;
         }
         self.earlier = Some((pending.header, pending.time));
-        self.ago_ns = entry.late_ns;
+        self.late_ns = entry.late_ns;
         self.prologue(Some((entry.call.func, true)));
         if let Kind::GraphReturn(ret) = self.line.kind() {
             if same_task && is_its(ret.call.func, ret.call.depth) {
@@ -180,7 +180,7 @@ impl Page<'_, '_> {
         if self.reading.hides_entry(self.options, &entry.call) {
             return Printed::Done;
         }
-        self.ago_ns = entry.late_ns;
+        self.late_ns = entry.late_ns;
         self.prologue(Some((entry.call.func, true)));
         // Read these first: the search for the next record may consume this one.
         let (header, time) = (self.line.header(), self.line.time());
@@ -265,7 +265,7 @@ impl Page<'_, '_> {
         let times =
             times.filter(|times| times.func.0 == ret.call.func && times.depth == ret.call.depth);
         self.reading.depth = ret.call.depth.wrapping_sub(1);
-        let matches = self.known && self.reading.is_open(&ret.call);
+        let matches = self.has_state && self.reading.is_open(&ret.call);
         self.prologue(None);
         self.duration(ret);
         self.indent(ret.call.depth);

@@ -49,7 +49,7 @@ use crate::{
             follows,
             Accounts, //
         },
-        clock_times::Part,
+        clock_times::TimeKind,
         transition::TaskState,
         types::{
             Block,
@@ -65,7 +65,7 @@ impl Accounts {
         let Some(account) = self.of(task) else {
             return;
         };
-        let doing = match state {
+        let task_state = match state {
             RUNNABLE | PREEMPTED => TaskState::PREEMPTED,
             state if state & ENDED != 0 => TaskState::ENDED,
             _ => {
@@ -79,8 +79,8 @@ impl Accounts {
         let from_ns = self.all_from_ns.get();
         let before = account
             .current
-            .leave(doing, task.switches(), now_ns, from_ns);
-        if let Some(run) = self.spent(account, Part::Run, before, now_ns, clock) {
+            .leave(task_state, task.switches(), now_ns, from_ns);
+        if let Some(run) = self.spent(account, TimeKind::Run, before, now_ns, clock) {
             fgraph::task_ran(task, run.ns);
             events::task_run::trace(task, run.reported_ns, state);
         }
@@ -92,7 +92,7 @@ impl Accounts {
         };
         let from_ns = self.all_from_ns.get();
         let before = account.current.arrive(task.switches(), now_ns, from_ns);
-        let Some(wait) = self.spent(account, Part::Wait, before, now_ns, clock) else {
+        let Some(wait) = self.spent(account, TimeKind::Wait, before, now_ns, clock) else {
             return;
         };
         let since = match wait.seen {
@@ -109,7 +109,7 @@ impl Accounts {
         let clock = clock::trace_clock();
         let from_ns = self.all_from_ns.get();
         let before = account.current.wake(task.switches(), now_ns, from_ns);
-        let Some(block) = self.spent(account, Part::Block, before, now_ns, clock) else {
+        let Some(block) = self.spent(account, TimeKind::Block, before, now_ns, clock) else {
             return;
         };
         // Only for tasks that are traced now or were traced when they blocked, because calls that
@@ -148,7 +148,7 @@ impl SchedHooks for Accounts {
         }
         // The task may be leaving its CPU at the same time, so nothing else of its state may be
         // changed here.
-        let Some(account) = self.known(task) else {
+        let Some(account) = self.find(task) else {
             return;
         };
         with_current(|waker| {
@@ -160,7 +160,7 @@ impl SchedHooks for Accounts {
         });
         if !account.current.is_of(task.switches()) {
             // It was not observed whether the task left its CPU. If it is leaving it right now, the
-            // switch updates the stamp, and the wakeup ignores this value.
+            // switch updates the state, and the wakeup ignores this value.
             account
                 .asleep
                 .set(blocked_in(task).map_or(AWAKE, u64::from));
@@ -181,10 +181,10 @@ impl SchedHooks for Accounts {
         } else {
             let seen = account.current.is_of(task.switches());
             let asleep = account.asleep.get();
-            // The stamp may be old: the task may have been woken since, while it was not accounted.
+            // The state may be old: the task may have been woken since, while it was not accounted.
             // So `BLOCKED` alone does not prove that it is blocked.
             let awake = match seen {
-                true => task.has_cpu() || account.current.get().doing != TaskState::BLOCKED,
+                true => task.has_cpu() || account.current.get().state != TaskState::BLOCKED,
                 false => asleep == AWAKE,
             };
             if awake {
@@ -235,7 +235,7 @@ impl SchedHooks for Accounts {
     }
 
     fn changes(&self, task: Task<'_>) {
-        let Some(account) = self.known(task) else {
+        let Some(account) = self.find(task) else {
             return;
         };
         account.old_mask.set(u64::from(mask_of::<TaskFilter>(task)));
@@ -248,7 +248,7 @@ impl SchedHooks for Accounts {
     fn rename(&self, task: Task<'_>, comm: Comm) {
         saved_cmdlines::changes(task);
         self.evaluated(task);
-        let old_mask = self.known(task).map_or(0, |account| account.old_mask.get());
+        let old_mask = self.find(task).map_or(0, |account| account.old_mask.get());
         events::task_set_comm::trace(task, &comm, old_mask as u32);
     }
 
@@ -256,7 +256,7 @@ impl SchedHooks for Accounts {
         if let Some(account) = self.of(task) {
             let mut totals = account.reported.totals(&account.totals());
             let current = account.current.get();
-            if current.doing == TaskState::RUNNING && account.current.is_of(task.switches()) {
+            if current.state == TaskState::RUNNING && account.current.is_of(task.switches()) {
                 let run_ns = current.elapsed_ns(now_ns);
                 let reported_ns = account.reported.elapsed_ns(clock::trace_clock(), run_ns);
                 totals.run_ns = totals.run_ns.wrapping_add(reported_ns);

@@ -48,20 +48,20 @@ impl Split {
     }
 }
 
-/// The part of a call's time that a threshold applies to.
+/// The kind of time of a call that a threshold applies to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Part {
+pub(crate) enum TimeKind {
     Total,
     Run,
     Wait,
     Block,
 }
 
-impl Part {
-    /// All parts, in the order in which they are shown.
+impl TimeKind {
+    /// All kinds, in the order in which they are shown.
     pub(crate) const ALL: [Self; 4] = [Self::Total, Self::Run, Self::Wait, Self::Block];
 
-    /// Returns the name of the part in the control file.
+    /// Returns the name of the kind in the control file.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Total => "total",
@@ -81,19 +81,19 @@ impl Part {
     }
 }
 
-/// Thresholds in ns, one for each part; 0 means none.
+/// Thresholds in ns, one for each kind of time; 0 means none.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Thresholds([u64; 4]);
 
 impl Thresholds {
-    /// Returns the threshold of one part.
-    pub(crate) fn get(&self, part: Part) -> u64 {
-        self.0.get(part as usize).copied().unwrap_or(0)
+    /// Returns the threshold of one kind of time.
+    pub(crate) fn get(&self, kind: TimeKind) -> u64 {
+        self.0.get(kind as usize).copied().unwrap_or(0)
     }
 
-    /// Sets the threshold of one part.
-    pub(crate) fn set(&mut self, part: Part, ns: u64) {
-        if let Some(place) = self.0.get_mut(part as usize) {
+    /// Sets the threshold of one kind of time.
+    pub(crate) fn set(&mut self, kind: TimeKind, ns: u64) {
+        if let Some(place) = self.0.get_mut(kind as usize) {
             *place = ns;
         }
     }
@@ -106,11 +106,11 @@ impl Thresholds {
 
     /// Returns whether a call reaches at least one of the thresholds.
     pub(crate) fn reached_by(&self, split: &Split) -> bool {
-        let reached = |part: Part| match self.get(part) {
+        let reached = |kind: TimeKind| match self.get(kind) {
             0 => false,
-            ns => part.of(split) >= ns,
+            ns => kind.of(split) >= ns,
         };
-        Part::ALL.into_iter().any(reached)
+        TimeKind::ALL.into_iter().any(reached)
     }
 }
 
@@ -143,8 +143,8 @@ impl Limits {
     /// Returns the thresholds that were set for this trace array.
     pub(crate) fn thresholds(&self) -> Thresholds {
         let mut thresholds = Thresholds::default();
-        for (part, word) in Part::ALL.into_iter().zip(&self.thresholds) {
-            thresholds.set(part, word.get());
+        for (kind, word) in TimeKind::ALL.into_iter().zip(&self.thresholds) {
+            thresholds.set(kind, word.get());
         }
         thresholds
     }
@@ -153,8 +153,8 @@ impl Limits {
     /// the total time if this trace array has none.
     pub(crate) fn all_thresholds(&self) -> Thresholds {
         let mut thresholds = self.thresholds();
-        if thresholds.get(Part::Total) == 0 {
-            thresholds.set(Part::Total, self.tracing_thresh.get());
+        if thresholds.get(TimeKind::Total) == 0 {
+            thresholds.set(TimeKind::Total, self.tracing_thresh.get());
         }
         thresholds
     }
@@ -162,8 +162,8 @@ impl Limits {
     /// Sets the thresholds. Must not run concurrently with itself or with
     /// [`Limits::set_tracing_thresh`].
     pub(crate) fn set_thresholds(&self, thresholds: Thresholds) {
-        for (part, word) in Part::ALL.into_iter().zip(&self.thresholds) {
-            word.set(thresholds.get(part));
+        for (kind, word) in TimeKind::ALL.into_iter().zip(&self.thresholds) {
+            word.set(thresholds.get(kind));
         }
         self.least.set(self.all_thresholds().shortest());
     }
@@ -202,12 +202,13 @@ pub(crate) fn parse_depth(text: &[u8]) -> Result<Option<u32>, InputError> {
 
 /// Parses thresholds in us and stores them in `thresholds`.
 ///
-/// The text has pairs of a part's name and a number; a number alone is the threshold of the total.
+/// The text has pairs of the name of a kind of time and a number; a number alone is the threshold
+/// of the total.
 /// 0 removes a threshold. Lines that begin with `#` are comments. If the text is invalid,
 /// `thresholds` is unchanged.
 pub(crate) fn parse_thresholds(text: &[u8], thresholds: &mut Thresholds) -> Result<(), InputError> {
     let mut new = *thresholds;
-    let mut part = None;
+    let mut kind = None;
     let mut last: &[u8] = &[];
     let wrong = |word: &[u8]| InputError::new(Fault::NotAThreshold, word, 0);
     let lines = text.split(|byte| *byte == b'\n');
@@ -217,17 +218,17 @@ pub(crate) fn parse_thresholds(text: &[u8], thresholds: &mut Thresholds) -> Resu
             .filter(|word| !word.is_empty())
         {
             last = word;
-            let named = Part::ALL
+            let named = TimeKind::ALL
                 .into_iter()
-                .find(|part| part.name().as_bytes() == word);
+                .find(|kind| kind.name().as_bytes() == word);
             match (named, number(word).and_then(|us| us.checked_mul(1000))) {
-                (Some(named), _) if part.is_none() => part = Some(named),
-                (None, Some(ns)) => new.set(part.take().unwrap_or(Part::Total), ns),
+                (Some(named), _) if kind.is_none() => kind = Some(named),
+                (None, Some(ns)) => new.set(kind.take().unwrap_or(TimeKind::Total), ns),
                 _ => return Err(wrong(word)),
             }
         }
     }
-    if part.is_some() {
+    if kind.is_some() {
         return Err(wrong(last));
     }
     *thresholds = new;

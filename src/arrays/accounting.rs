@@ -17,7 +17,10 @@ use crate::{
 impl State {
     /// Returns the memory of the per-task tables in bytes.
     pub(crate) fn tables_size(&self) -> usize {
-        let decisions = self.watch.as_ref().map_or(0, |watch| watch.size());
+        let decisions = self
+            .task_filter
+            .as_ref()
+            .map_or(0, |task_filter| task_filter.size());
         let accounts = self.accounts.as_ref().map_or(0, |accounts| accounts.size());
         decisions.saturating_add(accounts)
     }
@@ -67,7 +70,7 @@ impl State {
 
     /// Stops the task accounting, if it is no longer needed.
     pub(super) fn close_accounts(&mut self) {
-        let graphs = self.arrays.iter().any(|array| array.keeps_times);
+        let graphs = self.arrays.iter().any(|array| array.needs_accounting);
         if !graphs && !self.listened {
             self.past_gaps = self.time_gaps();
             self.accounts = None;

@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     filter::decision::{
+        ClearInherited, //
         Filter,
-        Forget, //
     },
     ktrace::task::{
         registration::Registration,
@@ -30,19 +30,22 @@ impl State {
         if array.filter.is_empty() {
             return None;
         }
-        Some(self.watch.as_ref()?.matched(array.slot?))
+        Some(self.task_filter.as_ref()?.matched(array.slot?))
     }
 
     /// Returns the number of filter updates that were lost since the module was loaded.
     pub(crate) fn filter_updates_lost(&self) -> u64 {
-        let now = self.watch.as_ref().map_or(0, |watch| watch.lost());
+        let now = self
+            .task_filter
+            .as_ref()
+            .map_or(0, |task_filter| task_filter.lost());
         self.past_lost.wrapping_add(now)
     }
 
     /// Registers the task hooks, if they are not registered.
     pub(super) fn open_watch(&mut self) -> Result {
-        if self.watch.is_none() {
-            self.watch = Some(Registration::new(self.resolved, TaskFilter::new()?)?);
+        if self.task_filter.is_none() {
+            self.task_filter = Some(Registration::new(self.resolved, TaskFilter::new()?)?);
         }
         Ok(())
     }
@@ -52,7 +55,7 @@ impl State {
         let filtered = self.arrays.iter().any(|array| !array.filter.is_empty());
         if !filtered && self.accounts.is_none() {
             self.past_lost = self.filter_updates_lost();
-            self.watch = None;
+            self.task_filter = None;
         }
     }
 
@@ -62,13 +65,18 @@ impl State {
     ///
     /// `ENODEV` if there is no such trace array; `ENOSPC` or `ENOMEM`, with the old filter still in
     /// effect.
-    pub(crate) fn set_filter(&mut self, serial: usize, filter: Filter, forget: Forget) -> Result {
+    pub(crate) fn set_filter(
+        &mut self,
+        serial: usize,
+        filter: Filter,
+        clear: ClearInherited,
+    ) -> Result {
         let at = self.index_by_serial(serial).ok_or(ENODEV)?;
         let filter = Arc::new(filter, GFP_KERNEL)?;
-        self.install_filter(at, filter, forget)
+        self.install_filter(at, filter, clear)
     }
 
-    fn install_filter(&mut self, at: usize, filter: Arc<Filter>, forget: Forget) -> Result {
+    fn install_filter(&mut self, at: usize, filter: Arc<Filter>, clear: ClearInherited) -> Result {
         if filter.is_empty() {
             self.remove_filter(at, filter);
             return Ok(());
@@ -79,8 +87,8 @@ impl State {
             return Err(error);
         }
         self.begin_account_update();
-        if let Some(watch) = &self.watch {
-            watch.set_filter(slot, Some(Arc::clone(&filter)), forget);
+        if let Some(task_filter) = &self.task_filter {
+            task_filter.set_filter(slot, Some(Arc::clone(&filter)), clear);
         }
         if let Some(array) = self.arrays.get_mut(at) {
             array.filter = filter;
@@ -108,8 +116,8 @@ impl State {
         // First trace every task, then remove the decisions, so that a selected task is traced
         // throughout.
         self.update_trace_masks();
-        if let (Some(watch), Some(slot)) = (&self.watch, slot) {
-            watch.set_filter(slot, None, Forget::ALL);
+        if let (Some(task_filter), Some(slot)) = (&self.task_filter, slot) {
+            task_filter.set_filter(slot, None, ClearInherited::ALL);
         }
         self.close_watch();
         self.update_trace_masks();

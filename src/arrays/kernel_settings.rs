@@ -69,7 +69,7 @@ impl State {
             self.markers = None;
         } else if self.markers.is_none() {
             match markers::MarkerWatch::new(self.resolved) {
-                Ok(watch) => self.markers = Some(watch),
+                Ok(registered) => self.markers = Some(registered),
                 Err(error) => {
                     pr_warn!(
                         "markers cannot be watched ({:?}): entries are written at once\n",

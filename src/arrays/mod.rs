@@ -81,7 +81,7 @@ pub(crate) struct Array {
     hook: Option<Recording>,
     /// Whether the trace array needs its tasks accounted: from before the first call is recorded
     /// until after the last one.
-    keeps_times: bool,
+    needs_accounting: bool,
     /// Whether the buffer may contain records that only this module can print, and whose event type
     /// numbers may be reused after it is unloaded.
     has_own_records: bool,
@@ -144,7 +144,7 @@ impl Array {
     /// Stops recording.
     fn unhook(&mut self) {
         self.hook = None;
-        self.keeps_times = false;
+        self.needs_accounting = false;
     }
 }
 
@@ -161,12 +161,12 @@ pub(crate) struct State {
     /// The task accounting is called from the `sched_switch` probe of this registration, and its
     /// own probes must run after those of this registration. So this is created before `accounts`
     /// and dropped after it.
-    watch: Option<Registration<TaskFilter>>,
+    task_filter: Option<Registration<TaskFilter>>,
     /// Whether an event that depends on task accounting has a listener.
     listened: bool,
     /// The number of accounting gaps of former accountings.
     past_gaps: u64,
-    /// The number of lost filter updates before `watch` was created.
+    /// The number of lost filter updates before `task_filter` was created.
     past_lost: u64,
     /// Names of functions that are in profiles and whose modules were unloaded.
     gone: Gone,
@@ -193,7 +193,7 @@ impl State {
             resolved,
             arrays: KVec::new(),
             next_serial: 1,
-            watch: None,
+            task_filter: None,
             accounts: None,
             listened: false,
             past_gaps: 0,

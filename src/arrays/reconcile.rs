@@ -54,7 +54,7 @@ impl State {
             filter: Arc::clone(&self.no_filter),
             recorder: Arc::new(Recorder::new()?, GFP_KERNEL)?,
             hook: None,
-            keeps_times: false,
+            needs_accounting: false,
             has_own_records: false,
             profile: None,
         };
@@ -75,7 +75,7 @@ impl State {
 
     /// Removes everything of this module from the kernel's trace arrays.
     pub(crate) fn clear(&mut self, lock: &TypesLock) {
-        self.errors.forget(lock);
+        self.errors.remove_entries(lock);
         while let Some(array) = self.arrays.first() {
             let tr = lock.find(array.tr).filter(|tr| array.is_of(tr));
             let tr = tr.filter(|tr| array.has_own_records || tr.has_had_events(lock));

@@ -86,7 +86,7 @@ impl State {
         let graph = Graph::new(recorder, accounts, profile);
         let graph = Arc::new(graph, GFP_KERNEL)?;
         if let Some(array) = self.arrays.get_mut(at) {
-            array.keeps_times = true;
+            array.needs_accounting = true;
         }
         // A task must be accounted before its first call is recorded.
         self.update_trace_masks();

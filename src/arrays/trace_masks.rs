@@ -69,7 +69,7 @@ impl State {
         self.begin_account_update();
         trace_mask::set_always(self.slots(|array| array.filter.is_empty()));
         if self.accounts.is_some() {
-            follow::follow(self.slots(|array| array.keeps_times), self.listened);
+            follow::follow(self.slots(|array| array.needs_accounting), self.listened);
         }
         trace_mask::refresh();
         if let Some(accounts) = &self.accounts {

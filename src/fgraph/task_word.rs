@@ -25,7 +25,7 @@ pub(super) const UNWRITTEN: u32 = 1 << 8;
 /// are counted.
 pub(super) const SEEN: u32 = 1 << 9;
 /// There may be frames without saved off-CPU times: calls that have not lost the CPU.
-pub(super) const UNNOTED: u32 = 1 << 10;
+pub(super) const NOT_SAVED: u32 = 1 << 10;
 /// The depth, in 9 bits: a shadow stack of 4 KiB has room for fewer calls.
 pub(super) const DEPTH_SHIFT: u32 = 11;
 pub(super) const DEPTH: u32 = 0x1ff << DEPTH_SHIFT;
@@ -48,12 +48,12 @@ pub(super) fn chosen_after(state: u32, depth: i32) -> u32 {
 
 /// Returns the flags in the task data word of a hook with this tag, if no other flag is set.
 #[inline]
-pub(super) fn settled(tag: u32) -> u32 {
+pub(super) fn initial(tag: u32) -> u32 {
     SEEN | tag << TAG_SHIFT & TAG
 }
 
 /// Returns whether this hook has initialized the task data word.
 #[inline]
-pub(super) fn is_known(state: u32, open: &Open<'_>) -> bool {
-    state & (SEEN | TAG) == settled(open.tag())
+pub(super) fn is_initialized(state: u32, open: &Open<'_>) -> bool {
+    state & (SEEN | TAG) == initial(open.tag())
 }

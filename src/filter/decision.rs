@@ -37,14 +37,14 @@ pub(crate) struct Inherited {
 /// The parts of [`Inherited`] that become invalid because the lists that they result from have
 /// changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Forget {
+pub(crate) struct ClearInherited {
     /// Clear [`Inherited::traced`].
     pub(crate) traced: bool,
     /// Clear [`Inherited::excluded`].
     pub(crate) excluded: bool,
 }
 
-impl Forget {
+impl ClearInherited {
     /// Clears both parts.
     pub(crate) const ALL: Self = Self {
         traced: true,
@@ -101,22 +101,22 @@ impl Filter {
     }
 
     /// Returns whether a task is traced, given the selection that it inherited.
-    pub(crate) fn evaluate(&self, task: &Task<'_>, lineage: Inherited) -> bool {
-        let selected = !self.selects() || self.selected(task, lineage);
-        selected && !self.excluded(task, lineage)
+    pub(crate) fn evaluate(&self, task: &Task<'_>, inherited: Inherited) -> bool {
+        let selected = !self.selects() || self.selected(task, inherited);
+        selected && !self.excluded(task, inherited)
     }
 
     /// Returns the selection that a child inherits if `parent` forks now.
     ///
     /// It depends on the parent's name at the time of the fork. The child keeps it through renames
     /// and `execve()`.
-    pub(crate) fn child(&self, parent: &Task<'_>, lineage: Inherited) -> Inherited {
+    pub(crate) fn child(&self, parent: &Task<'_>, inherited: Inherited) -> Inherited {
         if !self.follow_fork {
             return Inherited::default();
         }
         Inherited {
-            traced: self.selected(parent, lineage),
-            excluded: self.excluded(parent, lineage),
+            traced: self.selected(parent, inherited),
+            excluded: self.excluded(parent, inherited),
         }
     }
 
@@ -134,16 +134,16 @@ impl Filter {
 
     /// Returns whether a `set_*` list matches the task, or the task inherited such a match. An
     /// inherited match is stale, and is ignored, if no such list is set any more.
-    fn selected(&self, task: &Task<'_>, lineage: Inherited) -> bool {
-        (lineage.traced && self.selects())
+    fn selected(&self, task: &Task<'_>, inherited: Inherited) -> bool {
+        (inherited.traced && self.selects())
             || self.pid.contains(task.pid)
             || self.tgid.contains(task.tgid)
             || self.comm.matches(task.comm)
     }
 
     /// Returns whether a `set_notrace_*` list matches the task, or the task inherited such a match.
-    fn excluded(&self, task: &Task<'_>, lineage: Inherited) -> bool {
-        (lineage.excluded && self.excludes())
+    fn excluded(&self, task: &Task<'_>, inherited: Inherited) -> bool {
+        (inherited.excluded && self.excludes())
             || self.notrace_pid.contains(task.pid)
             || self.notrace_tgid.contains(task.tgid)
             || self.notrace_comm.matches(task.comm)

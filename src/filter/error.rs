@@ -49,7 +49,7 @@ pub(crate) enum Fault {
     NoMemory,
     /// A depth is not a decimal number of 32 bits.
     NotADepth,
-    /// A threshold is not a decimal number, or not preceded by the name of a part of a call's time.
+    /// A threshold is not a decimal number, or not preceded by the name of a kind of time.
     NotAThreshold,
     /// Packed records were requested for a persistent ring buffer.
     NotPacked,

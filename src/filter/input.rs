@@ -4,8 +4,8 @@
 
 use super::{
     decision::{
+        ClearInherited, //
         Filter,
-        Forget, //
     },
     error::{
         Fault,
@@ -42,12 +42,12 @@ pub(crate) enum ListName {
 
 impl ListName {
     /// Returns the inherited selections that become invalid when this list is replaced.
-    pub(crate) fn forgotten_with(self) -> Forget {
+    pub(crate) fn clears_inherited(self) -> ClearInherited {
         let excludes = matches!(
             self,
             ListName::NotracePid | ListName::NotraceTgid | ListName::NotraceComm
         );
-        Forget {
+        ClearInherited {
             traced: !excludes,
             excluded: excludes,
         }

@@ -28,7 +28,7 @@ pub(crate) enum SplitError<E> {
 
 /// The position of the splitter in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum LinePos {
     /// Only white space was read so far.
     Start,
     /// The first word of the line has begun.
@@ -52,7 +52,7 @@ pub(crate) struct Splitter {
     start: usize,
     /// The offset of the next byte.
     offset: usize,
-    place: Place,
+    pos: LinePos,
 }
 
 impl Default for Splitter {
@@ -69,7 +69,7 @@ impl Splitter {
             len: 0,
             start: 0,
             offset: 0,
-            place: Place::Start,
+            pos: LinePos::Start,
         }
     }
 
@@ -116,26 +116,26 @@ impl Splitter {
         if byte == 0 {
             return Err(SplitError::Nul(self.offset));
         }
-        match (self.place, byte) {
-            (Place::Comment, b'\n') => self.place = Place::Start,
-            (Place::Comment, _) => (),
-            (Place::Escaped, _) => {
-                self.place = Place::Words;
+        match (self.pos, byte) {
+            (LinePos::Comment, b'\n') => self.pos = LinePos::Start,
+            (LinePos::Comment, _) => (),
+            (LinePos::Escaped, _) => {
+                self.pos = LinePos::Words;
                 self.keep(byte)?;
             }
             (_, b'\n') => {
-                self.place = Place::Start;
+                self.pos = LinePos::Start;
                 self.deliver(receive)?;
             }
             // Space, tab, vertical tab, form feed and carriage return.
             (_, b' ' | b'\t' | 0x0b | 0x0c | b'\r') => self.deliver(receive)?,
-            (Place::Start, b'#') => self.place = Place::Comment,
+            (LinePos::Start, b'#') => self.pos = LinePos::Comment,
             (_, b'\\') => {
-                self.place = Place::Escaped;
+                self.pos = LinePos::Escaped;
                 self.keep(byte)?;
             }
             (_, _) => {
-                self.place = Place::Words;
+                self.pos = LinePos::Words;
                 self.keep(byte)?;
             }
         }

@@ -33,7 +33,7 @@ impl Gone {
 
     fn try_key_of(&mut self, address: usize) -> Result<u64> {
         let name = modules::name_of(address)?;
-        let at = match self.names.iter().position(|known| **known == *name) {
+        let at = match self.names.iter().position(|name_| **name_ == *name) {
             Some(at) => at,
             None if self.names.len() >= MAX_NAMES => return Err(ENOSPC),
             None => {

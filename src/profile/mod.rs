@@ -81,7 +81,7 @@ struct Times {
     /// The task's name at its latest update on this CPU, and the time of this update. The most
     /// recent name of all CPUs is shown.
     comm: AtomicComm,
-    heard_ns: RelaxedU64,
+    updated_ns: RelaxedU64,
 }
 
 impl Times {
@@ -198,7 +198,7 @@ impl Profile {
     fn add_task(&self, task: Task<'_>, add: impl FnOnce(&Times)) {
         self.tasks().with(key_of(task), |times| {
             times.comm.set(task.comm());
-            times.heard_ns.set(clock::local_ns());
+            times.updated_ns.set(clock::local_ns());
             add(times);
         });
     }

@@ -41,7 +41,7 @@ struct Function {
 struct Times {
     /// The name on the CPU that updated the task last.
     comm: Comm,
-    heard_ns: u64,
+    updated_ns: u64,
     run: HistogramSnapshot,
     wait: HistogramSnapshot,
 }
@@ -144,9 +144,9 @@ impl Profile {
         let mut all: ByKey<Times> = ByKey::new();
         self.tasks().for_each(|key, here| {
             let times = all.value(key)?;
-            if times.heard_ns <= here.heard_ns.get() {
+            if times.updated_ns <= here.updated_ns.get() {
                 times.comm = here.comm.get();
-                times.heard_ns = here.heard_ns.get();
+                times.updated_ns = here.updated_ns.get();
             }
             times.run.merge(&here.run);
             times.wait.merge(&here.wait);

@@ -24,7 +24,7 @@ use crate::ktrace::sync::read_once::ReadOnce;
 /// The number of entries that are searched for one key.
 const PROBES: usize = 16;
 
-struct Place<V> {
+struct Bucket<V> {
     /// The key; 0 if the entry is unused.
     key: Atomic<u64>,
     value: V,
@@ -38,7 +38,7 @@ fn hash(key: u64) -> usize {
 
 /// The tables of all CPUs.
 pub(crate) struct Table<V> {
-    cpus: KVec<KVVec<Place<V>>>,
+    cpus: KVec<KVVec<Bucket<V>>>,
     /// The number of entries for each CPU, minus one.
     mask: usize,
     /// The number of additions for which there was no free entry.
@@ -46,24 +46,24 @@ pub(crate) struct Table<V> {
 }
 
 impl<V: Default> Table<V> {
-    /// Creates the tables with `places` entries for each CPU, which must be a power of two. May
+    /// Creates the tables with `buckets` entries for each CPU, which must be a power of two. May
     /// sleep.
-    pub(crate) fn new(places: usize) -> Result<Self> {
+    pub(crate) fn new(buckets: usize) -> Result<Self> {
         let mut cpus = KVec::new();
         for _ in 0..nr_cpu_ids() {
-            let mut cpu = KVVec::with_capacity(places, GFP_KERNEL)?;
-            for _ in 0..places {
-                let place = Place {
+            let mut cpu = KVVec::with_capacity(buckets, GFP_KERNEL)?;
+            for _ in 0..buckets {
+                let bucket = Bucket {
                     key: Atomic::new(0),
                     value: V::default(),
                 };
-                cpu.push(place, GFP_KERNEL)?;
+                cpu.push(bucket, GFP_KERNEL)?;
             }
             cpus.push(cpu, GFP_KERNEL)?;
         }
         Ok(Self {
             cpus,
-            mask: places.wrapping_sub(1),
+            mask: buckets.wrapping_sub(1),
             lost: Atomic::new(0),
         })
     }
@@ -73,7 +73,7 @@ impl<V: Default> Table<V> {
         let cpu = self
             .mask
             .saturating_add(1)
-            .saturating_mul(size_of::<Place<V>>());
+            .saturating_mul(size_of::<Bucket<V>>());
         self.cpus.len().saturating_mul(cpu)
     }
 
@@ -86,24 +86,24 @@ impl<V: Default> Table<V> {
     /// entry, the addition is counted as lost. Preemption must be off; any context.
     pub(crate) fn with(&self, key: u64, with: impl FnOnce(&V)) {
         let cpu = CpuId::current().as_u32() as usize;
-        let Some(places) = self.cpus.get(cpu) else {
+        let Some(buckets) = self.cpus.get(cpu) else {
             return;
         };
         let hash = hash(key);
         for probe in 0..PROBES {
             let at = hash.wrapping_add(probe) & self.mask;
-            let Some(place) = places.get(at) else {
+            let Some(bucket) = buckets.get(at) else {
                 break;
             };
-            let mut there = place.key.read_once();
+            let mut there = bucket.key.read_once();
             if there == 0 {
-                there = match place.key.cmpxchg(0, key, Relaxed) {
+                there = match bucket.key.cmpxchg(0, key, Relaxed) {
                     Ok(_) => key,
                     Err(now) => now,
                 };
             }
             if there == key {
-                return with(&place.value);
+                return with(&bucket.value);
             }
         }
         self.lost.add(1, Relaxed);
@@ -113,16 +113,16 @@ impl<V: Default> Table<V> {
     /// not be 0.
     #[inline]
     pub(crate) fn first(&self, cpu: usize, key: u64) -> Option<&V> {
-        let place = self.cpus.get(cpu)?.get(hash(key) & self.mask)?;
-        (place.key.read_once() == key).then_some(&place.value)
+        let bucket = self.cpus.get(cpu)?.get(hash(key) & self.mask)?;
+        (bucket.key.read_once() == key).then_some(&bucket.value)
     }
 
     /// Calls `visit` for the keys and values of all CPUs.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(u64, &V) -> Result) -> Result {
-        for place in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
-            match place.key.load(Relaxed) {
+        for bucket in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
+            match bucket.key.load(Relaxed) {
                 0 => {}
-                key => visit(key, &place.value)?,
+                key => visit(key, &bucket.value)?,
             }
         }
         Ok(())
@@ -131,10 +131,10 @@ impl<V: Default> Table<V> {
     /// Replaces each key by the result of `change`, which must not be 0. Nothing may be added to
     /// the old or the new key until this returns.
     pub(crate) fn change_keys(&self, mut change: impl FnMut(u64) -> u64) {
-        for place in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
-            let key = place.key.load(Relaxed);
+        for bucket in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
+            let key = bucket.key.load(Relaxed);
             if key != 0 {
-                place.key.store(change(key), Relaxed);
+                bucket.key.store(change(key), Relaxed);
             }
         }
     }
@@ -142,8 +142,8 @@ impl<V: Default> Table<V> {
     /// Calls `clear` for all values, and resets the number of lost additions. Keys keep their
     /// entries.
     pub(crate) fn clear_values(&self, clear: impl Fn(&V)) {
-        for place in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
-            clear(&place.value);
+        for bucket in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
+            clear(&bucket.value);
         }
         self.lost.store(0, Relaxed);
     }
@@ -151,8 +151,8 @@ impl<V: Default> Table<V> {
     /// Calls `clear` for all values, and removes all keys. The table must not be in use.
     pub(crate) fn clear(&self, clear: impl Fn(&V)) {
         self.clear_values(clear);
-        for place in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
-            place.key.store(0, Relaxed);
+        for bucket in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
+            bucket.key.store(0, Relaxed);
         }
     }
 }

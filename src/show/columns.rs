@@ -39,7 +39,7 @@ impl Page<'_, '_> {
         let Some(before) = before.filter(|before| *before != pid) else {
             return;
         };
-        if !self.known {
+        if !self.has_state {
             return;
         }
         self.seq()
@@ -84,7 +84,7 @@ impl Page<'_, '_> {
             .earlier
             .map_or_else(|| self.line.time(), |(_, time)| time);
         let time = match self.line.is_time_in_ns() {
-            true => time.saturating_sub(self.ago_ns),
+            true => time.saturating_sub(self.late_ns),
             false => time,
         };
         if self.has(option::ABSTIME) {

@@ -103,25 +103,25 @@ impl TaskFilter {
     }
 
     /// Returns the entry of a task, if there is one.
-    pub(super) fn entry(&self, subject: &TaskInfo) -> Option<&Entry> {
-        let entry = self.tasks.get(subject.pid as u32);
-        entry.filter(|entry| entry.is_of(subject.tag))
+    pub(super) fn entry(&self, info: &TaskInfo) -> Option<&Entry> {
+        let entry = self.tasks.get(info.pid as u32);
+        entry.filter(|entry| entry.is_of(info.tag))
     }
 
     /// Returns the inherited selection of a task. `rules` must be held; the argument is the
     /// evidence.
-    pub(super) fn inherited(&self, rules: &FilterUpdates, subject: &TaskInfo) -> InheritedFlags {
-        let entry = self.entry(subject).map(Entry::inherited);
+    pub(super) fn inherited(&self, rules: &FilterUpdates, info: &TaskInfo) -> InheritedFlags {
+        let entry = self.entry(info).map(Entry::inherited);
         entry
-            .or_else(|| rules.pending_execs.get(subject.tag))
+            .or_else(|| rules.pending_execs.get(info.tag))
             .unwrap_or_default()
     }
 
     /// Evaluates all filters for a task with this inherited selection. Any context.
-    fn evaluate(&self, subject: &TaskInfo, flags: InheritedFlags) -> u32 {
+    fn evaluate(&self, info: &TaskInfo, flags: InheritedFlags) -> u32 {
         let mut mask = 0;
         self.filters.for_each(|slot, filter| {
-            let traced = filter.evaluate(&subject.as_task(), flags.lineage(slot));
+            let traced = filter.evaluate(&info.as_task(), flags.inherited(slot));
             mask |= u32::from(traced) << slot;
         });
         mask
@@ -131,16 +131,16 @@ impl TaskFilter {
     /// held and in the generation that the mask belongs to.
     pub(super) fn decide(
         &self,
-        subject: &TaskInfo,
+        info: &TaskInfo,
     ) -> (Guard<'_, FilterUpdates, SpinLockBackend>, u32) {
         loop {
             let (generation, flags) = {
                 let rules = self.rules.lock();
-                (rules.generation, self.inherited(&rules, subject))
+                (rules.generation, self.inherited(&rules, info))
             };
-            let mask = self.evaluate(subject, flags);
+            let mask = self.evaluate(info, flags);
             let rules = self.rules.lock();
-            if rules.generation == generation && self.inherited(&rules, subject) == flags {
+            if rules.generation == generation && self.inherited(&rules, info) == flags {
                 return (rules, mask);
             }
         }
@@ -151,14 +151,14 @@ impl TaskFilter {
     pub(super) fn store(
         &self,
         rules: &mut FilterUpdates,
-        subject: &TaskInfo,
+        info: &TaskInfo,
         mask: u32,
         must_exist: bool,
     ) -> Option<&Entry> {
-        let id = subject.pid as u32;
+        let id = info.pid as u32;
         let entry = match self.tasks.mark(id) {
             Some(entry) => entry,
-            None if mask == 0 && !must_exist && rules.pending_execs.get(subject.tag).is_none() => {
+            None if mask == 0 && !must_exist && rules.pending_execs.get(info.tag).is_none() => {
                 return None;
             }
             None => match self.tasks.get_or_insert(id, GFP_ATOMIC | __GFP_NOWARN) {
@@ -172,13 +172,13 @@ impl TaskFilter {
         if self.tasks.is_large() {
             reclaim_later();
         }
-        if !entry.is_of(subject.tag) {
+        if !entry.is_of(info.tag) {
             entry.clear();
-            if let Some(flags) = rules.pending_execs.take(subject.tag) {
+            if let Some(flags) = rules.pending_execs.take(info.tag) {
                 entry.set_inherited(flags);
             }
         }
-        entry.set_decision(mask, subject.tag);
+        entry.set_decision(mask, info.tag);
         Some(entry)
     }
 }

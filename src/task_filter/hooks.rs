@@ -43,7 +43,7 @@ impl TaskHooks for TaskFilter {
             return;
         }
         let parent = TaskInfo::new(parent, parent.comm());
-        let subject = TaskInfo::new(child, child.comm());
+        let info = TaskInfo::new(child, child.comm());
         loop {
             let (generation, of_parent) = {
                 let rules = self.rules.lock();
@@ -51,25 +51,25 @@ impl TaskHooks for TaskFilter {
             };
             let (mut flags, mut mask) = (InheritedFlags::default(), 0u32);
             self.filters.for_each(|slot, filter| {
-                let lineage = filter.child(&parent.as_task(), of_parent.lineage(slot));
-                flags.add(slot, lineage);
-                mask |= u32::from(filter.evaluate(&subject.as_task(), lineage)) << slot;
+                let inherited = filter.child(&parent.as_task(), of_parent.inherited(slot));
+                flags.add(slot, inherited);
+                mask |= u32::from(filter.evaluate(&info.as_task(), inherited)) << slot;
             });
             let mut rules = self.rules.lock();
             if rules.generation != generation {
                 continue;
             }
             // Discards the entry of a killed thread that had the same tag.
-            rules.pending_execs.take(subject.tag);
+            rules.pending_execs.take(info.tag);
             // The child is already in the task lists, so another thread of its process may be
             // renaming it. If such a rename was reported but is not yet written, the worker must
             // recheck the child.
-            let before = self.entry(&subject);
+            let before = self.entry(&info);
             let pending_recheck = before.is_some_and(|entry| entry.pending_recheck.get() != 0);
             let overruled = pending_recheck && before.is_some_and(|entry| entry.mask() != mask);
             // If there is an entry, it is always overwritten: it may belong to a former owner of
             // the id.
-            if let Some(entry) = self.store(&mut rules, &subject, mask, !flags.is_empty()) {
+            if let Some(entry) = self.store(&mut rules, &info, mask, !flags.is_empty()) {
                 entry.set_inherited(flags);
                 entry.decided_gen.set(0);
                 entry.pending_recheck.set(match pending_recheck {
@@ -91,18 +91,18 @@ impl TaskHooks for TaskFilter {
         if !self.filters.need_comm() {
             return;
         }
-        let subject = TaskInfo::new(task, comm);
+        let info = TaskInfo::new(task, comm);
         let by_itself = task.is_current();
-        let (mut rules, mask) = self.decide(&subject);
+        let (mut rules, mask) = self.decide(&info);
         // If another task renames this one: the id may already belong to another task; see
         // `evaluate_one()`.
         if task.is_released() {
             return;
         }
-        let changed = mask != TaskHooks::mask(self, subject.pid);
+        let changed = mask != TaskHooks::mask(self, info.pid);
         let must_exist = rules.scanning || !by_itself;
         let mut pending_recheck = false;
-        if let Some(entry) = self.store(&mut rules, &subject, mask, must_exist) {
+        if let Some(entry) = self.store(&mut rules, &info, mask, must_exist) {
             entry.decided_gen.set(rules.generation);
             if !by_itself {
                 entry.pending_recheck.set(rules.generation);
@@ -126,27 +126,27 @@ impl TaskHooks for TaskFilter {
     }
 
     fn prepare_exec(&self, task: Task<'_>) {
-        let subject = TaskInfo::new(task, task.comm());
-        if subject.pid == subject.tgid {
+        let info = TaskInfo::new(task, task.comm());
+        if info.pid == info.tgid {
             return;
         }
         let mut rules = self.rules.lock();
-        let flags = self.inherited(&rules, &subject);
-        if !flags.is_empty() && !rules.pending_execs.put(subject.tag, flags) {
+        let flags = self.inherited(&rules, &info);
+        if !flags.is_empty() && !rules.pending_execs.put(info.tag, flags) {
             self.lost.add(1, Relaxed);
         }
     }
 
     fn executed(&self, task: Task<'_>, old_pid: i32) {
-        let subject = TaskInfo::new(task, task.comm());
+        let info = TaskInfo::new(task, task.comm());
         {
-            let (mut rules, mask) = self.decide(&subject);
+            let (mut rules, mask) = self.decide(&info);
             let old = self.tasks.get(old_pid as u32);
-            let old = old.filter(|entry| old_pid != subject.pid && entry.is_of(subject.tag));
+            let old = old.filter(|entry| old_pid != info.pid && entry.is_of(info.tag));
             if let Some(old) = old {
                 old.clear();
             }
-            self.store(&mut rules, &subject, mask, false);
+            self.store(&mut rules, &info, mask, false);
         }
         trace_mask::refresh_current();
     }
@@ -167,7 +167,7 @@ impl TaskHooks for TaskFilter {
         }
     }
 
-    fn settle(&self) {
+    fn recheck(&self) {
         let last = {
             let mut rules = self.rules.lock();
             let last = rules.round;
@@ -176,7 +176,7 @@ impl TaskHooks for TaskFilter {
         };
         quiesce::synchronize_tasks();
         let mut left = false;
-        all_tasks::for_each(|task| left |= self.settle_one(task, last));
+        all_tasks::for_each(|task| left |= self.recheck_one(task, last));
         if left {
             schedule_recheck();
         }

@@ -4,7 +4,7 @@
 //! that preserves it while the id of a thread changes.
 
 use crate::filter::decision::{
-    Forget,
+    ClearInherited,
     Inherited, //
 };
 
@@ -24,7 +24,7 @@ impl InheritedFlags {
     }
 
     /// Returns the selection for the trace array with this slot.
-    pub(crate) fn lineage(self, slot: u32) -> Inherited {
+    pub(crate) fn inherited(self, slot: u32) -> Inherited {
         Inherited {
             traced: self.traced >> slot & 1 != 0,
             excluded: self.excluded >> slot & 1 != 0,
@@ -32,13 +32,13 @@ impl InheritedFlags {
     }
 
     /// Sets the selection for the trace array with this slot, which must be empty before.
-    pub(crate) fn add(&mut self, slot: u32, lineage: Inherited) {
-        self.traced |= u32::from(lineage.traced) << slot;
-        self.excluded |= u32::from(lineage.excluded) << slot;
+    pub(crate) fn add(&mut self, slot: u32, inherited: Inherited) {
+        self.traced |= u32::from(inherited.traced) << slot;
+        self.excluded |= u32::from(inherited.excluded) << slot;
     }
 
     /// Clears the parts in `what` for the trace array with this bit.
-    pub(crate) fn forget(&mut self, bit: u32, what: Forget) {
+    pub(crate) fn clear(&mut self, bit: u32, what: ClearInherited) {
         if what.traced {
             self.traced &= !bit;
         }
@@ -92,9 +92,9 @@ impl PendingExecs {
     }
 
     /// Clears the parts in `what` for the trace array with this bit, in all entries.
-    pub(crate) fn forget(&mut self, bit: u32, what: Forget) {
+    pub(crate) fn clear(&mut self, bit: u32, what: ClearInherited) {
         for (_, flags) in &mut self.places {
-            flags.forget(bit, what);
+            flags.clear(bit, what);
         }
     }
 }

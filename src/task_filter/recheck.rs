@@ -19,17 +19,17 @@ use crate::ktrace::task::{
 impl TaskFilter {
     /// Rechecks one task. `last` is the generation with which the previous round began. Returns
     /// whether the next round must check the task again.
-    pub(super) fn settle_one(&self, task: Task<'_>, last: u32) -> bool {
-        let subject = TaskInfo::new(task, task.comm());
+    pub(super) fn recheck_one(&self, task: Task<'_>, last: u32) -> bool {
+        let info = TaskInfo::new(task, task.comm());
         let in_doubt = |entry: &&Entry| entry.pending_recheck.get() != 0;
-        if self.entry(&subject).filter(in_doubt).is_none() {
+        if self.entry(&info).filter(in_doubt).is_none() {
             return false;
         }
-        let (mut rules, mask) = self.decide(&subject);
+        let (mut rules, mask) = self.decide(&info);
         if task.is_released() {
             return false;
         }
-        let Some(entry) = self.entry(&subject).filter(in_doubt) else {
+        let Some(entry) = self.entry(&info).filter(in_doubt) else {
             return false;
         };
         let mut changed = false;
@@ -38,7 +38,7 @@ impl TaskFilter {
             if changed {
                 sched::changes(task);
             }
-            self.store(&mut rules, &subject, mask, true);
+            self.store(&mut rules, &info, mask, true);
         } else if is_since(entry.pending_recheck.get(), last) {
             return true;
         }

@@ -15,8 +15,8 @@ use super::{
 use crate::{
     filter::decision::{
         self,
+        ClearInherited,
         Filter,
-        Forget,
         Inherited, //
     },
     ktrace::{
@@ -34,9 +34,9 @@ impl TaskFilter {
     /// Installs a filter and evaluates it for every task; with `None`, removes the filter and its
     /// decisions. May sleep.
     ///
-    /// The parts of inherited selections in `forget` are cleared. The trace masks of the CPUs are
+    /// The parts of inherited selections in `clear` are cleared. The trace masks of the CPUs are
     /// not updated; the caller must do that.
-    pub(crate) fn set_filter(&self, slot: u32, filter: Option<Arc<Filter>>, forget: Forget) {
+    pub(crate) fn set_filter(&self, slot: u32, filter: Option<Arc<Filter>>, clear: ClearInherited) {
         let bit = 1 << slot;
         let by_name = filter.as_ref().is_some_and(|filter| filter.needs_comm());
         let evaluate = filter.clone();
@@ -44,10 +44,10 @@ impl TaskFilter {
             let mut rules = self.rules.lock();
             let since = rules.begin();
             rules.scanning = true;
-            if forget != Forget::default() {
+            if clear != ClearInherited::default() {
                 self.tasks
-                    .for_each(|entry| entry.clear_inherited(bit, forget));
-                rules.pending_execs.forget(bit, forget);
+                    .for_each(|entry| entry.clear_inherited(bit, clear));
+                rules.pending_execs.clear(bit, clear);
             }
             (self.filters.replace(slot, filter), since)
         };
@@ -66,7 +66,7 @@ impl TaskFilter {
                     schedule_recheck();
                 }
             }
-            None => self.forget(bit),
+            None => self.clear_decisions(bit),
         }
         self.rules.lock().scanning = false;
     }
@@ -75,21 +75,21 @@ impl TaskFilter {
     /// the worker must recheck the decision.
     fn evaluate_one(&self, slot: u32, filter: &Filter, since: u32, task: Task<'_>) -> bool {
         loop {
-            let subject = TaskInfo::new(task, task.comm());
-            let flags = self.inherited(&self.rules.lock(), &subject);
-            let traced = filter.evaluate(&subject.as_task(), flags.lineage(slot));
+            let info = TaskInfo::new(task, task.comm());
+            let flags = self.inherited(&self.rules.lock(), &info);
+            let traced = filter.evaluate(&info.as_task(), flags.inherited(slot));
             let mut rules = self.rules.lock();
             // The id may already belong to another task, whose decision must not be overwritten. If
             // it is reused later, `new_task()` waits for the lock.
             if task.is_released() {
                 return false;
             }
-            if task.pid() != subject.pid || self.inherited(&rules, &subject) != flags {
+            if task.pid() != info.pid || self.inherited(&rules, &info) != flags {
                 // The task has executed a program in between.
                 continue;
             }
             let mut before = 0;
-            if let Some(entry) = self.entry(&subject) {
+            if let Some(entry) = self.entry(&info) {
                 if is_since(entry.decided_gen.get(), since) {
                     // A hook has evaluated the task by a name that may still be overwritten by a
                     // rename that was reported before the filter changed.
@@ -102,7 +102,7 @@ impl TaskFilter {
                 before = entry.mask();
             }
             let mask = before & !(1 << slot) | u32::from(traced) << slot;
-            self.store(&mut rules, &subject, mask, false);
+            self.store(&mut rules, &info, mask, false);
             return false;
         }
     }
@@ -121,7 +121,7 @@ impl TaskFilter {
         }
     }
 
-    fn forget(&self, bit: u32) {
+    fn clear_decisions(&self, bit: u32) {
         self.tasks.for_each(|entry| {
             let _rules = self.rules.lock();
             entry.lift(bit);

@@ -10,7 +10,7 @@ use kernel::sync::atomic::{
 
 use super::inherited::InheritedFlags;
 use crate::{
-    filter::decision::Forget,
+    filter::decision::ClearInherited,
     ktrace::sync::read_once::ReadOnce, //
 };
 
@@ -110,9 +110,9 @@ impl Entry {
         self.excluded.set(flags.excluded);
     }
 
-    pub(super) fn clear_inherited(&self, bit: u32, what: Forget) {
+    pub(super) fn clear_inherited(&self, bit: u32, what: ClearInherited) {
         let mut flags = self.inherited();
-        flags.forget(bit, what);
+        flags.clear(bit, what);
         self.set_inherited(flags);
     }
 

@@ -5,7 +5,7 @@
 use super::{
     clock_times::{
         ClockAdjusted,
-        Part, //
+        TimeKind, //
     },
     transition::StateTracker,
     types::{
@@ -30,12 +30,12 @@ pub(crate) const AWAKE: u64 = u64::MAX;
 
 /// A [`Waker`], stored in words that other contexts may read while it changes.
 #[derive(Default)]
-pub(crate) struct Who {
+pub(crate) struct StoredWaker {
     pid_context: RelaxedU64,
     comm: AtomicComm,
 }
 
-impl Who {
+impl StoredWaker {
     pub(crate) fn set(&self, waker: &Waker) {
         let bits = u64::from(waker.pid as u32) | u64::from(waker.context) << 32;
         self.pid_context.set(bits);
@@ -61,7 +61,7 @@ pub(crate) struct Account {
     /// looked up.
     pub(crate) state: RelaxedU64,
     pub(crate) caller: RelaxedU64,
-    pub(crate) waker: Who,
+    pub(crate) waker: StoredWaker,
     /// The state in which the task was found blocked when it was about to be woken, or [`AWAKE`].
     /// Used if it was not observed when the task left its CPU.
     pub(crate) asleep: RelaxedU64,
@@ -70,7 +70,7 @@ pub(crate) struct Account {
     pub(crate) old_mask: RelaxedU64,
     pub(crate) blocked_mask: RelaxedU64,
     /// The waker that ended the most recent blocked interval.
-    pub(crate) unblocker: Who,
+    pub(crate) unblocker: StoredWaker,
     /// The task's name before it executed a program.
     pub(crate) old_comm: AtomicComm,
     pub(crate) run_ns: RelaxedU64,
@@ -94,7 +94,7 @@ impl Account {
     /// Resets the state for a new task, which is accounted since `from_ns`
     /// ([`StateTracker::follow_from`]).
     pub(crate) fn open(&self, tag: u32, from_ns: u64) {
-        self.current.forget(from_ns);
+        self.current.reset(from_ns);
         self.state.set(0);
         self.caller.set(0);
         self.waker.set(&Waker::default());
@@ -126,11 +126,11 @@ impl Account {
         self.reported.inherit(&from.reported);
     }
 
-    pub(crate) fn sum(&self, part: Part) -> &RelaxedU64 {
-        match part {
-            Part::Run => &self.run_ns,
-            Part::Wait => &self.wait_ns,
-            Part::Block => &self.block_ns,
+    pub(crate) fn sum(&self, kind: TimeKind) -> &RelaxedU64 {
+        match kind {
+            TimeKind::Run => &self.run_ns,
+            TimeKind::Wait => &self.wait_ns,
+            TimeKind::Block => &self.block_ns,
         }
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! Accounting states are read and written without a lock. The contexts that record a task's
 //! transitions run one after another ([`crate::ktrace::task::sched`]), and only they write the
-//! members that belong to the task's stamp. The waker is written under the lock of the task that is
+//! members that belong to the task's state. The waker is written under the lock of the task that is
 //! woken, before it is woken.
 //!
 //! Each accounting state carries the tag of its task. If the tag does not match, the id was reused
@@ -42,7 +42,7 @@ use super::{
         UNUSED,
         VACATED, //
     },
-    clock_times::Part,
+    clock_times::TimeKind,
     transition::{
         Previous,
         TaskState, //
@@ -112,7 +112,7 @@ impl Accounts {
     pub(crate) fn len(&self) -> u64 {
         let mut n = 0u64;
         all_tasks::for_each(|task| {
-            n = n.wrapping_add(u64::from(follows(task) && self.known(task).is_some()));
+            n = n.wrapping_add(u64::from(follows(task) && self.find(task).is_some()));
         });
         n
     }
@@ -169,7 +169,7 @@ impl Accounts {
         if self.tasks.is_large() {
             sched::reclaim_later();
         }
-        place.inspect_err(|_| self.gap()).ok()
+        place.inspect_err(|_| self.count_gap()).ok()
     }
 
     /// Returns the accounting state of a task, if there is one.
@@ -178,16 +178,16 @@ impl Accounts {
     /// process leader; until [`Accounts::move_to_pid`], the thread's state is still stored under
     /// its former id, and the leader's state under the leader's former id.
     #[inline]
-    pub(crate) fn known(&self, task: Task<'_>) -> Option<&Account> {
+    pub(crate) fn find(&self, task: Task<'_>) -> Option<&Account> {
         let account = self.tasks.get(task.pid() as u32)?;
         if account.tag.get() == u64::from(task.tag()) {
             return Some(account);
         }
-        self.known_by_partner(task, account)
+        self.find_by_partner(task, account)
     }
 
     #[cold]
-    fn known_by_partner(&self, task: Task<'_>, account: &Account) -> Option<&Account> {
+    fn find_by_partner(&self, task: Task<'_>, account: &Account) -> Option<&Account> {
         let tag = u64::from(task.tag());
         let other = self.tasks.get(account.partner.get() as u32)?;
         (other.tag.get() == tag).then_some(other)
@@ -203,7 +203,7 @@ impl Accounts {
         if task.pid() == 0 {
             return None;
         }
-        self.known(task).or_else(|| self.begin_again(task))
+        self.find(task).or_else(|| self.begin_again(task))
     }
 
     #[cold]
@@ -214,14 +214,14 @@ impl Accounts {
             // already released; for them, no state must be created. If the entry is in use by
             // another task, this task may have lost its state to it, which is a gap.
             if account.is_some_and(|account| account.tag.get() != UNUSED) {
-                self.gap();
+                self.count_gap();
             }
             return None;
         }
         if let Some(account) = account {
             account.open(task.tag(), u64::MAX);
         }
-        self.gap();
+        self.count_gap();
         account
     }
 
@@ -229,7 +229,7 @@ impl Accounts {
     /// if there was no memory for the task's state. Any context.
     #[inline]
     pub(crate) fn off_cpu(&self, task: Task<'_>) -> Option<OffCpu> {
-        let account = self.known(task)?;
+        let account = self.find(task)?;
         Some(OffCpu {
             wait_ns: account.wait_ns.get(),
             block_ns: account.block_ns.get(),
@@ -239,13 +239,13 @@ impl Accounts {
     /// Returns whether all waits and blocks of the current task were observed since it had left a
     /// CPU `switches` times.
     pub(crate) fn has_seen_since(&self, task: Task<'_>, switches: u32) -> bool {
-        self.known(task)
+        self.find(task)
             .is_some_and(|account| account.current.covers(switches, task.switches()))
     }
 
     /// Returns the most recent blocked interval of the current task. Any context.
     pub(crate) fn last_block(&self, task: Task<'_>) -> Blocked {
-        self.known(task)
+        self.find(task)
             .map_or(Blocked::default(), |account| Blocked {
                 state: account.state.get() as u32,
                 caller: account.caller.get() as usize,
@@ -257,7 +257,7 @@ impl Accounts {
     /// it to the accounted tasks. [`SchedHooks::changes`](sched::SchedHooks::changes) was called
     /// before.
     pub(crate) fn evaluated(&self, task: Task<'_>) {
-        if let Some(account) = self.known(task) {
+        if let Some(account) = self.find(task) {
             account.current.follow_from(if follow::follows_everyone() {
                 // All tasks are accounted; `all_from_ns` is their start.
                 0
@@ -274,7 +274,7 @@ impl Accounts {
     /// Moves the accounting state of the current task to the entry of its new id. The task must not
     /// leave its CPU in between.
     pub(crate) fn move_to_pid(&self, task: Task<'_>) {
-        let (Some(old), Some(account)) = (self.known(task), self.tasks.get(task.pid() as u32))
+        let (Some(old), Some(account)) = (self.find(task), self.tasks.get(task.pid() as u32))
         else {
             return;
         };
@@ -293,7 +293,7 @@ impl Accounts {
     }
 
     /// Counts an accounting gap, unless the set of accounted tasks is changing.
-    fn gap(&self) {
+    fn count_gap(&self) {
         if self.all_from_ns.get() != u64::MAX {
             self.gaps.add(1, Relaxed);
         }
@@ -305,20 +305,20 @@ impl Accounts {
     pub(crate) fn spent(
         &self,
         account: &Account,
-        part: Part,
+        kind: TimeKind,
         before: Previous,
         now_ns: u64,
         clock: Option<Reading>,
     ) -> Option<Spent> {
-        let Previous::Exact(stamp) = before else {
-            return self.spent_unseen(account, part, before, now_ns, clock);
+        let Previous::Exact(since) = before else {
+            return self.spent_unseen(account, kind, before, now_ns, clock);
         };
-        let ns = stamp.elapsed_ns(now_ns);
-        account.sum(part).add_alone(ns);
+        let ns = since.elapsed_ns(now_ns);
+        account.sum(kind).add_alone(ns);
         Some(Spent {
             ns,
-            reported_ns: account.reported.end(part, clock, ns),
-            seen: Some(stamp.doing),
+            reported_ns: account.reported.end(kind, clock, ns),
+            seen: Some(since.state),
         })
     }
 
@@ -327,7 +327,7 @@ impl Accounts {
     fn spent_unseen(
         &self,
         account: &Account,
-        part: Part,
+        kind: TimeKind,
         before: Previous,
         now_ns: u64,
         clock: Option<Reading>,
@@ -335,12 +335,12 @@ impl Accounts {
         account.reported.transition(clock);
         let Previous::AtLeast(from_ns) = before else {
             if before == Previous::Missed {
-                self.gap();
+                self.count_gap();
             }
             return None;
         };
         let ns = now_ns.saturating_sub(from_ns);
-        account.sum(part).add_alone(ns);
+        account.sum(kind).add_alone(ns);
         Some(Spent {
             ns,
             reported_ns: ns,

@@ -14,9 +14,9 @@ use crate::{
 
 use super::types::Totals;
 
-/// A part of a task's time.
+/// A kind of time of a task.
 #[derive(Clone, Copy)]
-pub(crate) enum Part {
+pub(crate) enum TimeKind {
     Run,
     Wait,
     Block,
@@ -32,7 +32,7 @@ pub(crate) struct ClockAdjusted {
     /// The trace clock of `since_ns`; 0 if the latest transition has no time by a trace clock.
     clock: RelaxedU64,
     since_ns: RelaxedU64,
-    /// The reported total minus the total by the scheduler's clock, modulo 2^64, for each part.
+    /// The reported total minus the total by the scheduler's clock, modulo 2^64, for each kind.
     run_more: RelaxedU64,
     wait_more: RelaxedU64,
     block_more: RelaxedU64,
@@ -73,12 +73,12 @@ impl ClockAdjusted {
         match now {
             None if self.clock.get() == 0 => {}
             None => self.clock.set(0),
-            Some(now) => self.stamp(now),
+            Some(now) => self.set(now),
         }
     }
 
     #[cold]
-    fn stamp(&self, now: Reading) {
+    fn set(&self, now: Reading) {
         let clock = u64::from(now.clock);
         // If the clock of this CPU is behind that of the previous one, the old time is kept, so
         // that sums stay consistent. The accounting does the same with the scheduler's clock.
@@ -90,17 +90,17 @@ impl ClockAdjusted {
         self.clock.set(clock);
     }
 
-    /// Records a transition that ends a part of `elapsed_ns` by the scheduler's clock. Returns the
-    /// duration to report.
+    /// Records a transition that ends an interval of `elapsed_ns` by the scheduler's clock. Returns
+    /// the duration to report.
     #[inline]
-    pub(crate) fn end(&self, part: Part, now: Option<Reading>, elapsed_ns: u64) -> u64 {
+    pub(crate) fn end(&self, kind: TimeKind, now: Option<Reading>, elapsed_ns: u64) -> u64 {
         let reported_ns = self.elapsed_ns(now, elapsed_ns);
         self.transition(now);
         if reported_ns != elapsed_ns {
-            let more = match part {
-                Part::Run => &self.run_more,
-                Part::Wait => &self.wait_more,
-                Part::Block => &self.block_more,
+            let more = match kind {
+                TimeKind::Run => &self.run_more,
+                TimeKind::Wait => &self.wait_more,
+                TimeKind::Block => &self.block_more,
             };
             more.add_alone(reported_ns.wrapping_sub(elapsed_ns));
         }

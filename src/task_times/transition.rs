@@ -25,13 +25,13 @@ impl TaskState {
 }
 
 /// The number of bits that hold the state; the remaining 61 bits hold a time of up to 73 years.
-const DOING_BITS: u32 = 3;
+const STATE_BITS: u32 = 3;
 
 /// A state of a task and the time of the transition to it. All zero is [`TaskState::UNKNOWN`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct StateSince {
     /// The state.
-    pub(crate) doing: TaskState,
+    pub(crate) state: TaskState,
     /// The time of the transition, in ns.
     pub(crate) since_ns: u64,
 }
@@ -39,13 +39,13 @@ pub(crate) struct StateSince {
 impl StateSince {
     fn from_bits(bits: u64) -> Self {
         Self {
-            doing: TaskState((bits & ((1 << DOING_BITS) - 1)) as u8),
-            since_ns: bits >> DOING_BITS,
+            state: TaskState((bits & ((1 << STATE_BITS) - 1)) as u8),
+            since_ns: bits >> STATE_BITS,
         }
     }
 
     fn to_bits(self) -> u64 {
-        self.since_ns << DOING_BITS | u64::from(self.doing.0)
+        self.since_ns << STATE_BITS | u64::from(self.state.0)
     }
 
     /// Returns the time in this state until `now_ns`, in ns; 0 if the clock of this CPU is behind.
@@ -71,17 +71,17 @@ pub(crate) enum Previous {
 /// The current state of a task, and whether all transitions to it were observed.
 ///
 /// Transitions are observed while the task is accounted. The kernel counts how often a task leaves
-/// a CPU; this count is stored with each stamp, and shows whether two observed transitions are
-/// consecutive. So a stamp that is outdated because the task was not accounted in between is
-/// detected, and stamps need not be cleared.
+/// a CPU; this count is stored with each transition, and shows whether two observed transitions are
+/// consecutive. So a state that is outdated because the task was not accounted in between is
+/// detected, and states need not be cleared.
 ///
 /// The transitions of one task are ordered by the scheduler (see [`crate::ktrace::task::sched`]),
 /// so a transition is a load and a store, without a lock.
 #[derive(Default)]
 pub(crate) struct StateTracker {
-    stamp: RelaxedU64,
-    /// In the lower half, the switch count at the stamp; in the upper half, the count since which
-    /// no wait or block of the task was missed, not even in part.
+    latest: RelaxedU64,
+    /// In the lower half, the switch count at the latest transition; in the upper half, the count
+    /// since which no wait or block of the task was missed, not even in part.
     counts: RelaxedU64,
     /// Since when this task is accounted individually, in ns; 0 if it is accounted only together
     /// with all other selected tasks.
@@ -111,10 +111,10 @@ impl Counts {
 }
 
 impl StateTracker {
-    /// Returns the latest stamp.
+    /// Returns the latest observed transition.
     #[inline]
     pub(crate) fn get(&self) -> StateSince {
-        StateSince::from_bits(self.stamp.get())
+        StateSince::from_bits(self.latest.get())
     }
 
     #[inline]
@@ -122,37 +122,37 @@ impl StateTracker {
         Counts::from_bits(self.counts.get())
     }
 
-    /// Returns whether the latest stamp is current for a task that has left a CPU `switches` times:
-    /// it has neither left nor got a CPU since then.
+    /// Returns whether the latest observed transition is the current one for a task that has left a
+    /// CPU `switches` times: it has neither left nor got a CPU since then.
     #[inline]
     pub(crate) fn is_of(&self, switches: u32) -> bool {
-        self.counts().seen == switches && self.get().doing != TaskState::UNKNOWN
+        self.counts().seen == switches && self.get().state != TaskState::UNKNOWN
     }
 
     /// Returns whether all waits and blocks of a task were observed since it had left a CPU `then`
     /// times. The task is running now, and has left a CPU `now` times.
     pub(crate) fn covers(&self, then: u32, now: u32) -> bool {
         let since_whole = then.wrapping_sub(self.counts().whole) as i32;
-        self.is_of(now) && self.get().doing == TaskState::RUNNING && since_whole >= 0
+        self.is_of(now) && self.get().state == TaskState::RUNNING && since_whole >= 0
     }
 
-    /// Records that the task leaves its CPU and enters the state `doing`. `switches` includes this
+    /// Records that the task leaves its CPU and enters the state `state`. `switches` includes this
     /// switch. All selected tasks are accounted since `all_from_ns`, or none if that is
     /// [`u64::MAX`].
     ///
     /// Times never decrease: if the clock of this CPU is behind that of the previous one, the new
-    /// stamp gets the time of the old one, so that sums stay consistent.
+    /// transition gets the time of the old one, so that sums stay consistent.
     #[inline]
     pub(crate) fn leave(
         &self,
-        doing: TaskState,
+        state: TaskState,
         switches: u32,
         now_ns: u64,
         all_from_ns: u64,
     ) -> Previous {
         let ran = |before| before == TaskState::RUNNING;
         let at = switches.wrapping_sub(1);
-        self.transition(doing, switches, (at, ran), now_ns, all_from_ns)
+        self.transition(state, switches, (at, ran), now_ns, all_from_ns)
     }
 
     /// Records that the task gets a CPU. For `all_from_ns`, see [`StateTracker::leave`].
@@ -182,14 +182,14 @@ impl StateTracker {
         )
     }
 
-    /// Records a transition to `doing`.
+    /// Records a transition to `state`.
     ///
-    /// No transition was missed if the previous stamp is from the time when the task had left a CPU
-    /// `at` times, and `fits` accepts its state as the predecessor of `doing`.
+    /// No transition was missed if the previous one is from the time when the task had left a CPU
+    /// `at` times, and `fits` accepts its state as the predecessor of `state`.
     #[inline]
     fn transition(
         &self,
-        doing: TaskState,
+        state: TaskState,
         switches: u32,
         (at, fits): (u32, impl FnOnce(TaskState) -> bool),
         now_ns: u64,
@@ -198,8 +198,8 @@ impl StateTracker {
         let before = self.get();
         let counts = self.counts();
         let since_ns = now_ns.max(before.since_ns);
-        self.stamp.set(StateSince { doing, since_ns }.to_bits());
-        if fits(before.doing) && counts.seen == at {
+        self.latest.set(StateSince { state, since_ns }.to_bits());
+        if fits(before.state) && counts.seen == at {
             let seen = switches;
             self.counts.set(Counts { seen, ..counts }.to_bits());
             return Previous::Exact(before);
@@ -224,11 +224,11 @@ impl StateTracker {
 
     /// Records the first wakeup of a new task.
     pub(crate) fn begin(&self, switches: u32, now_ns: u64) {
-        let stamp = StateSince {
-            doing: TaskState::WOKEN,
+        let latest = StateSince {
+            state: TaskState::WOKEN,
             since_ns: now_ns,
         };
-        self.stamp.set(stamp.to_bits());
+        self.latest.set(latest.to_bits());
         self.transition_unseen(switches, switches);
     }
 
@@ -240,15 +240,15 @@ impl StateTracker {
 
     /// Resets the state for another task, which is accounted since `ns`; see
     /// [`StateTracker::follow_from`].
-    pub(crate) fn forget(&self, ns: u64) {
-        self.stamp.set(0);
+    pub(crate) fn reset(&self, ns: u64) {
+        self.latest.set(0);
         self.counts.set(0);
         self.from_ns.set(ns);
     }
 
     /// Copies the state of another task.
     pub(crate) fn inherit(&self, from: &Self) {
-        self.stamp.set(from.stamp.get());
+        self.latest.set(from.latest.get());
         self.counts.set(from.counts.get());
         self.from_ns.set(from.from_ns.get());
     }

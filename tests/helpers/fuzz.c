@@ -423,7 +423,8 @@ static void option(void)
 	static const char *const names[] = {
 		"ferro-args", "ferro-stacktrace", "ferro-graph", "ferro-offcpu",
 		"ferro-profile", "ferro-retval", "ferro-retaddr", "ferro-irqs", "ferro-compact",
-		"ferro-proc", "ferro-abstime", "ferro-tail", "overwrite", "record-tgid", "latency-format",
+		"ferro-proc", "ferro-abstime", "ferro-tail", "overwrite", "record-tgid",
+		"latency-format",
 	};
 	static const char *const values[] = { "0", "1", "0", "1", "2", "x", "" };
 	char file[160];
@@ -444,7 +445,8 @@ static void kernel_file(void)
 		{ "set_ftrace_pid", "1" }, { "set_ftrace_pid", "" },
 		{ "set_ftrace_filter", "vfs_read" }, { "set_ftrace_filter", "vfs_read vfs_write" },
 		{ "set_ftrace_filter", "vfs_*e" }, { "set_graph_function", "vfs_read" },
-		{ "set_graph_function", "" }, { "max_graph_depth", "2" }, { "max_graph_depth", "0" },
+		{ "set_graph_function", "" },
+		{ "max_graph_depth", "2" }, { "max_graph_depth", "0" },
 		{ "tracing_thresh", "10" }, { "tracing_thresh", "0" }, { "trace", "" },
 		{ "snapshot", "0" }, { "snapshot", "1" }, { "trace_marker", "a mark\n" },
 		{ "events/sched/enable", "0" }, { "events/sched/sched_switch/enable", "1" },
@@ -468,8 +470,10 @@ static void event(void)
 	static const char *const writes[][2] = {
 		{ "enable", "1" }, { "enable", "0" }, { "enable", "x" }, { "filter", "pid > 5" },
 		{ "filter", "0" }, { "filter", "comm == \"fuzz\" || prio < 3" }, { "filter", "((" },
-		{ "filter", "nonsense == 1" }, { "trigger", "stacktrace" }, { "trigger", "!stacktrace" },
-		{ "trigger", "traceoff:1" }, { "trigger", "!traceoff" }, { "trigger", "hist:keys=pid" },
+		{ "filter", "nonsense == 1" },
+		{ "trigger", "stacktrace" }, { "trigger", "!stacktrace" },
+		{ "trigger", "traceoff:1" }, { "trigger", "!traceoff" },
+		{ "trigger", "hist:keys=pid" },
 		{ "trigger", "!hist:keys=pid" }, { "trigger", "hist:keys=comm:vals=run_ns" },
 		{ "trigger", "!hist:keys=comm:vals=run_ns" }, { "trigger", "snapshot:1" },
 		{ "trigger", "!snapshot" }, { "trigger", "junk:x if y" },
@@ -511,8 +515,9 @@ static void instance(void)
 static void reading(void)
 {
 	static const char *const names[] = {
-		"trace", "trace_pipe", "ferrotrace/stats", "ferrotrace/profile", "ferrotrace/set_pid",
-		"ferrotrace/set_comm", "per_cpu/cpu0/trace_pipe_raw", "per_cpu/cpu1/stats",
+		"trace", "trace_pipe", "ferrotrace/stats", "ferrotrace/profile",
+		"ferrotrace/set_pid", "ferrotrace/set_comm",
+		"per_cpu/cpu0/trace_pipe_raw", "per_cpu/cpu1/stats",
 		"options/ferro-graph", "events/ferrotrace/task_run/hist", "snapshot",
 	};
 	static struct text text;
@@ -566,7 +571,8 @@ static void run(unsigned int operations)
 		all[i]();
 	}
 	for (i = 0; i < LENGTH(lists); i++) {
-		snprintf(file, sizeof(file), "instances/own%u/ferrotrace/%s", writer, lists[i].name);
+		snprintf(file, sizeof(file), "instances/own%u/ferrotrace/%s", writer,
+			 lists[i].name);
 		check_list(file, i, "all of it", NULL);
 	}
 }

@@ -92,8 +92,8 @@ static int forks(unsigned long number)
 
 static int memory(unsigned long number)
 {
-	if (mmap(NULL, number << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) ==
-	    MAP_FAILED) {
+	if (mmap(NULL, number << 20, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) == MAP_FAILED) {
 		perror("mmap");
 		return 1;
 	}

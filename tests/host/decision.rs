@@ -14,7 +14,7 @@ const TASK: Task<'static> = Task {
     comm: b"worker\0\0\0\0\0\0\0\0\0",
 };
 
-const UNBORN: Inherited = Inherited {
+const NOTHING_INHERITED: Inherited = Inherited {
     traced: false,
     excluded: false,
 };
@@ -32,7 +32,7 @@ fn filter(lists: &[(ListName, &str)], follow_fork: bool) -> Filter {
     filter
 }
 
-fn lineages() -> impl Iterator<Item = Inherited> {
+fn all_inherited() -> impl Iterator<Item = Inherited> {
     (0..4).map(|bits| Inherited {
         traced: bits & 1 != 0,
         excluded: bits & 2 != 0,
@@ -68,20 +68,20 @@ fn all_combinations_follow_the_rules() {
             let filter = filter(&lists, follow_fork);
             assert_eq!(filter.is_empty(), !selecting && !excluding);
             assert_eq!(filter.needs_comm(), state(2) != 0 || state(5) != 0);
-            for lineage in lineages() {
-                let selected = named || selecting && lineage.traced;
-                let excluded = named_not || excluding && lineage.excluded;
+            for inherited in all_inherited() {
+                let selected = named || selecting && inherited.traced;
+                let excluded = named_not || excluding && inherited.excluded;
                 let traced = (selected || !selecting) && !excluded;
-                let shown = format!("{lists:?}, {lineage:?}, follow_fork {follow_fork}");
+                let shown = format!("{lists:?}, {inherited:?}, follow_fork {follow_fork}");
 
                 let copy = filter.try_clone().unwrap();
                 for filter in [&filter, &copy] {
-                    assert_eq!(filter.evaluate(&TASK, lineage), traced, "{shown}");
+                    assert_eq!(filter.evaluate(&TASK, inherited), traced, "{shown}");
                     let expected = Inherited {
                         traced: follow_fork && selected,
                         excluded: follow_fork && excluded,
                     };
-                    assert_eq!(filter.child(&TASK, lineage), expected, "{shown}");
+                    assert_eq!(filter.child(&TASK, inherited), expected, "{shown}");
                 }
                 decisions[usize::from(traced)] += 1;
             }
@@ -97,9 +97,9 @@ fn without_lists_everything_is_traced() {
         let filter = filter(&[], follow_fork);
         assert!(filter.is_empty());
         assert!(!filter.needs_comm());
-        for lineage in lineages() {
-            assert!(filter.evaluate(&TASK, lineage));
-            assert_eq!(filter.child(&TASK, lineage), UNBORN);
+        for inherited in all_inherited() {
+            assert!(filter.evaluate(&TASK, inherited));
+            assert_eq!(filter.child(&TASK, inherited), NOTHING_INHERITED);
         }
     }
 }
@@ -109,18 +109,18 @@ fn ids_of_one_kind_are_not_taken_for_the_other() {
     let thread = filter(&[(ListName::Pid, "100")], false);
     let process = filter(&[(ListName::Tgid, "100")], false);
     let leader = Task { pid: 100, ..TASK };
-    assert!(!thread.evaluate(&TASK, UNBORN));
-    assert!(thread.evaluate(&leader, UNBORN));
-    assert!(process.evaluate(&TASK, UNBORN));
-    assert!(process.evaluate(&leader, UNBORN));
+    assert!(!thread.evaluate(&TASK, NOTHING_INHERITED));
+    assert!(thread.evaluate(&leader, NOTHING_INHERITED));
+    assert!(process.evaluate(&TASK, NOTHING_INHERITED));
+    assert!(process.evaluate(&leader, NOTHING_INHERITED));
 
     let idle = Task {
         pid: 0,
         tgid: 0,
         comm: b"swapper/1",
     };
-    assert!(!process.evaluate(&idle, UNBORN));
-    assert!(filter(&[(ListName::Pid, "0")], false).evaluate(&idle, UNBORN));
+    assert!(!process.evaluate(&idle, NOTHING_INHERITED));
+    assert!(filter(&[(ListName::Pid, "0")], false).evaluate(&idle, NOTHING_INHERITED));
 }
 
 #[test]
@@ -132,19 +132,22 @@ fn a_rename_counts_at_once() {
         (b"ld", true),
         (b"ld.bfd", false),
     ] {
-        assert_eq!(filter.evaluate(&Task { comm, ..TASK }, UNBORN), traced);
+        assert_eq!(
+            filter.evaluate(&Task { comm, ..TASK }, NOTHING_INHERITED),
+            traced
+        );
     }
 }
 
-/// Forks a task: returns its lineage, and whether it is traced.
+/// Forks a task: returns its inherited, and whether it is traced.
 fn fork(
     filter: &Filter,
     parent: &Task<'_>,
-    lineage: Inherited,
+    inherited: Inherited,
     child: &Task<'_>,
 ) -> (Inherited, bool) {
-    let born = filter.child(parent, lineage);
-    (born, filter.evaluate(child, born))
+    let inherited = filter.child(parent, inherited);
+    (inherited, filter.evaluate(child, inherited))
 }
 
 #[test]
@@ -176,22 +179,22 @@ fn children_are_followed_through_the_generations() {
         (ListName::Comm, "mak?"),
     ] {
         let following = filter(&[list], true);
-        let (born, traced) = fork(&following, &mother, UNBORN, &child);
+        let (inherited, traced) = fork(&following, &mother, NOTHING_INHERITED, &child);
         assert!(traced);
         // The child has another name now, and its own child is still followed.
         let renamed = Task {
             comm: b"gcc",
             ..child
         };
-        assert!(following.evaluate(&renamed, born));
-        let (born, traced) = fork(&following, &renamed, born, &grandchild);
-        assert!(traced && born.traced);
-        assert!(!fork(&following, &stranger, UNBORN, &stranger).1);
+        assert!(following.evaluate(&renamed, inherited));
+        let (inherited, traced) = fork(&following, &renamed, inherited, &grandchild);
+        assert!(traced && inherited.traced);
+        assert!(!fork(&following, &stranger, NOTHING_INHERITED, &stranger).1);
 
         let not_following = filter(&[list], false);
-        let (born, _) = fork(&not_following, &mother, UNBORN, &child);
-        assert_eq!(born, UNBORN);
-        assert!(!not_following.evaluate(&renamed, born));
+        let (inherited, _) = fork(&not_following, &mother, NOTHING_INHERITED, &child);
+        assert_eq!(inherited, NOTHING_INHERITED);
+        assert!(!not_following.evaluate(&renamed, inherited));
     }
 }
 
@@ -218,25 +221,25 @@ fn exclusion_is_followed_and_wins() {
         &[(ListName::Pid, "10"), (ListName::NotraceComm, "noisy")],
         true,
     );
-    let (born, traced) = fork(&both, &server, UNBORN, &noisy);
-    assert!(!traced && born.traced && !born.excluded);
-    let (born, traced) = fork(&both, &noisy, born, &helper);
-    assert!(!traced && born.traced && born.excluded);
-    let (_, traced) = fork(&both, &helper, born, &server);
+    let (inherited, traced) = fork(&both, &server, NOTHING_INHERITED, &noisy);
+    assert!(!traced && inherited.traced && !inherited.excluded);
+    let (inherited, traced) = fork(&both, &noisy, inherited, &helper);
+    assert!(!traced && inherited.traced && inherited.excluded);
+    let (_, traced) = fork(&both, &helper, inherited, &server);
     assert!(
         !traced,
         "a list that names a task does not undo its exclusion"
     );
-    let (_, traced) = fork(&both, &server, UNBORN, &helper);
+    let (_, traced) = fork(&both, &server, NOTHING_INHERITED, &helper);
     assert!(traced);
 
     // All tasks are traced, except the noisy one and its descendants.
     let all_but = filter(&[(ListName::NotracePid, "11")], true);
-    let (born, traced) = fork(&all_but, &noisy, UNBORN, &helper);
-    assert!(!traced && !born.traced && born.excluded);
-    let (born, traced) = fork(&all_but, &server, UNBORN, &helper);
+    let (inherited, traced) = fork(&all_but, &noisy, NOTHING_INHERITED, &helper);
+    assert!(!traced && !inherited.traced && inherited.excluded);
+    let (inherited, traced) = fork(&all_but, &server, NOTHING_INHERITED, &helper);
     assert!(traced);
-    assert_eq!(born, UNBORN);
+    assert_eq!(inherited, NOTHING_INHERITED);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 //! Inherited filter state of tasks, and the store in which it is kept until the task uses it.
 
-use crate::filter::decision::Forget;
+use crate::filter::decision::ClearInherited;
 use crate::filter::decision::Inherited;
 use crate::inheriteds::InheritedFlags;
 use crate::inheriteds::PendingExecs;
@@ -17,9 +17,9 @@ const EXCLUDED: Inherited = Inherited {
     excluded: true,
 };
 
-fn flags(slot: u32, lineage: Inherited) -> InheritedFlags {
+fn flags(slot: u32, inherited: Inherited) -> InheritedFlags {
     let mut flags = InheritedFlags::default();
-    flags.add(slot, lineage);
+    flags.add(slot, inherited);
     flags
 }
 
@@ -28,24 +28,24 @@ fn each_slot_has_its_own() {
     let mut flags = flags(0, TRACED);
     flags.add(31, EXCLUDED);
     assert!(!flags.is_empty());
-    assert_eq!(flags.lineage(0), TRACED);
-    assert_eq!(flags.lineage(1), Inherited::default());
-    assert_eq!(flags.lineage(31), EXCLUDED);
+    assert_eq!(flags.inherited(0), TRACED);
+    assert_eq!(flags.inherited(1), Inherited::default());
+    assert_eq!(flags.inherited(31), EXCLUDED);
 }
 
 #[test]
 fn what_is_forgotten_is_of_one_slot_and_kind() {
     let mut both = flags(3, TRACED);
     both.add(4, EXCLUDED);
-    let traced = Forget {
+    let traced = ClearInherited {
         traced: true,
         excluded: false,
     };
-    both.forget(1 << 4, traced);
-    assert_eq!(both.lineage(4), EXCLUDED);
-    both.forget(1 << 3, traced);
-    assert_eq!(both.lineage(3), Inherited::default());
-    both.forget(1 << 4, Forget::ALL);
+    both.clear(1 << 4, traced);
+    assert_eq!(both.inherited(4), EXCLUDED);
+    both.clear(1 << 3, traced);
+    assert_eq!(both.inherited(3), Inherited::default());
+    both.clear(1 << 4, ClearInherited::ALL);
     assert!(both.is_empty());
 }
 
@@ -91,8 +91,8 @@ fn without_room_one_goes_and_it_is_said() {
 fn filters_that_change_are_forgotten_by_who_waits() {
     let mut pending_execs = PendingExecs::default();
     pending_execs.put(7, flags(2, TRACED));
-    pending_execs.forget(1 << 1, Forget::ALL);
+    pending_execs.clear(1 << 1, ClearInherited::ALL);
     assert_eq!(pending_execs.get(7), Some(flags(2, TRACED)));
-    pending_execs.forget(1 << 2, Forget::ALL);
+    pending_execs.clear(1 << 2, ClearInherited::ALL);
     assert_eq!(pending_execs.get(7), Some(InheritedFlags::default()));
 }

@@ -9,9 +9,9 @@ use crate::{
         parse_depth,
         parse_thresholds,
         Limits,
-        Part,
         Split,
         Thresholds, //
+        TimeKind,
     },
 };
 
@@ -22,7 +22,7 @@ fn parsed(text: &str) -> Result<Thresholds, Fault> {
 }
 
 fn all_of(thresholds: &Thresholds) -> [u64; 4] {
-    Part::ALL.map(|part| thresholds.get(part))
+    TimeKind::ALL.map(|kind| thresholds.get(kind))
 }
 
 #[test]
@@ -171,10 +171,10 @@ fn random_bytes_are_taken_or_refused() {
         }
         // Writing an accepted text back leads to equal thresholds.
         if let Ok(thresholds) = parsed(&text) {
-            let shown: String = Part::ALL
+            let shown: String = TimeKind::ALL
                 .iter()
-                .filter(|part| thresholds.get(**part) != 0)
-                .map(|part| format!("{} {}\n", part.name(), thresholds.get(*part) / 1000))
+                .filter(|kind| thresholds.get(**kind) != 0)
+                .map(|kind| format!("{} {}\n", kind.name(), thresholds.get(*kind) / 1000))
                 .collect();
             assert_eq!(parsed(&shown).unwrap(), thresholds);
         }

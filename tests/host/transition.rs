@@ -21,43 +21,43 @@ const ALL_FROM: u64 = 100;
 #[test]
 fn nothing_is_known_at_first() {
     let current = StateTracker::default();
-    assert_eq!(current.get().doing, TaskState::UNKNOWN);
+    assert_eq!(current.get().state, TaskState::UNKNOWN);
     assert!(!current.is_of(0));
 }
 
 #[test]
 fn what_is_kept_is_what_was_set() {
     let current = StateTracker::default();
-    for doing in ALL {
+    for state in ALL {
         // Times of up to 36 years.
         for since_ns in [0, 1, 999_999_999, 1 << 40, (1 << 60) + 7] {
-            current.forget(0);
-            current.leave(doing, 3, since_ns, ALL_FROM);
-            assert_eq!(current.get(), StateSince { doing, since_ns });
+            current.reset(0);
+            current.leave(state, 3, since_ns, ALL_FROM);
+            assert_eq!(current.get(), StateSince { state, since_ns });
             assert!(current.is_of(3));
         }
     }
 }
 
-/// Makes the transition to `doing`.
+/// Makes the transition to `state`.
 fn transition(
     current: &StateTracker,
-    doing: TaskState,
+    state: TaskState,
     switches: u32,
     now_ns: u64,
     all_from_ns: u64,
 ) -> Previous {
-    match doing {
+    match state {
         TaskState::RUNNING => current.arrive(switches, now_ns, all_from_ns),
         TaskState::WOKEN => current.wake(switches, now_ns, all_from_ns),
-        doing => current.leave(doing, switches, now_ns, all_from_ns),
+        state => current.leave(state, switches, now_ns, all_from_ns),
     }
 }
 
 /// Makes the transition and returns the duration of the previous state, which must be known.
-fn elapsed(current: &StateTracker, doing: TaskState, switches: u32, now_ns: u64) -> u64 {
-    match transition(current, doing, switches, now_ns, ALL_FROM) {
-        Previous::Exact(stamp) => stamp.elapsed_ns(now_ns),
+fn elapsed(current: &StateTracker, state: TaskState, switches: u32, now_ns: u64) -> u64 {
+    match transition(current, state, switches, now_ns, ALL_FROM) {
+        Previous::Exact(since) => since.elapsed_ns(now_ns),
         other => panic!("{other:?}"),
     }
 }
@@ -76,13 +76,13 @@ fn times_add_up_whatever_the_clock_does() {
     let current = StateTracker::default();
     current.begin(u32::MAX, 1000);
     // The clock goes back, stays the same, and advances again.
-    let moments = [1500, 1400, 1400, 1450, 1500, 1501, 2000, 1999, 3000];
-    let (mut told, mut switches) = (0, u32::MAX);
-    for (moment, (doing, more)) in moments.iter().zip(LIFE.iter().cycle()) {
+    let times = [1500, 1400, 1400, 1450, 1500, 1501, 2000, 1999, 3000];
+    let (mut reported, mut switches) = (0, u32::MAX);
+    for (time, (state, more)) in times.iter().zip(LIFE.iter().cycle()) {
         switches = switches.wrapping_add(*more);
-        told += elapsed(&current, *doing, switches, *moment);
+        reported += elapsed(&current, *state, switches, *time);
     }
-    assert_eq!(told, 3000 - 1000);
+    assert_eq!(reported, 3000 - 1000);
     assert_eq!(current.get().since_ns, 3000);
 }
 
@@ -110,11 +110,11 @@ fn a_stamp_stays_good_while_nothing_changes() {
     transition(&current, TaskState::RUNNING, 4, 120, ALL_FROM);
     // Filters have changed since then, while the task was running all the time.
     let before = transition(&current, TaskState::PREEMPTED, 5, 500, 400);
-    let stamp = StateSince {
-        doing: TaskState::RUNNING,
+    let since = StateSince {
+        state: TaskState::RUNNING,
         since_ns: 120,
     };
-    assert_eq!(before, Previous::Exact(stamp));
+    assert_eq!(before, Previous::Exact(since));
 }
 
 #[test]

@@ -130,9 +130,9 @@ mod filter {
         };
         assert!(!filter.child(&parent, Inherited::default()).traced);
         filter.follow_fork = true;
-        let lineage = filter.child(&parent, Inherited::default());
-        assert!(lineage.traced && !lineage.excluded);
-        assert!(filter.evaluate(&Task { pid: 2, ..parent }, lineage));
+        let inherited = filter.child(&parent, Inherited::default());
+        assert!(inherited.traced && !inherited.excluded);
+        assert!(filter.evaluate(&Task { pid: 2, ..parent }, inherited));
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
-# Workers: tasks that make calls on command. Their program is `actor`, see tests/helpers/actor.c.
+# Workers: tasks that make calls on command. Their program is `worker`, see tests/helpers/worker.c.
 
 # How many seconds a worker may take for an answer.
 answer_limit=100
@@ -26,7 +26,7 @@ worker_read_reply() {
 start_workers() {
 	for _worker; do
 		make_worker_fifos "$_worker"
-		actor "$TMPDIR" "$_worker" &
+		worker "$TMPDIR" "$_worker" &
 		worker_read_reply "$_worker"
 		eval "pid_$_worker=$reply"
 	done
@@ -62,7 +62,7 @@ worker_thread() {
 
 # worker_exec NAME COMM: has a worker execute a program whose file name is COMM; sets $pid_NAME.
 worker_exec() {
-	ln -sf "$(command -v actor)" "$TMPDIR/$2"
+	ln -sf "$(command -v worker)" "$TMPDIR/$2"
 	worker_run "$1" exec "$TMPDIR/$2"
 	eval "pid_$1=$reply"
 }

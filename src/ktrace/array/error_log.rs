@@ -44,8 +44,8 @@ pub const MAX_COMMAND: usize = 64;
 
 /// The error messages of a module.
 ///
-/// Entries of the log point into this table, so [`ErrorLog::forget`] must be called before it is
-/// dropped.
+/// Entries of the log point into this table, so [`ErrorLog::remove_entries`] must be called before
+/// it is dropped.
 ///
 /// # Invariants
 ///
@@ -85,7 +85,7 @@ impl ErrorLog {
         }
         // SAFETY: The trace array is alive. `file` is a C string, and so is `shown`, whose last
         // byte is never written; both are copied. The table stays valid until all its entries have
-        // been removed by `forget()`.
+        // been removed by `remove_entries()`.
         unsafe {
             ktrace_call_tracing_log_err(
                 tr.as_ptr(),
@@ -99,7 +99,7 @@ impl ErrorLog {
     }
 
     /// Removes all entries that use this table from the logs of all trace arrays. May sleep.
-    pub fn forget(&self, lock: &TypesLock) {
+    pub fn remove_entries(&self, lock: &TypesLock) {
         let mutex = Data::ErrorLogLock.as_ptr();
         // SAFETY: This is the kernel's own static mutex, found by its name. No other lock is taken
         // while it is held, neither here nor in `tracing_log_err()`, so it can be taken with any

@@ -12,11 +12,11 @@
 //!
 //! A pack is the last record as long as the tail of the ring buffer is at its end and the last time
 //! stamp is its own. If the buffer is emptied and filled again in between, the time stamp differs,
-//! provided that the clock advances ([`Pace`]). Each other writer of a record (this module, a trace
-//! event, `trace_marker`) moves the tail and changes the time stamp, so no notification and no lock
-//! is needed, and each record behind a pack is later than all items of the pack. Nothing is stored
-//! outside the ring buffer, so nothing has to be written out when tracing stops, a reader arrives,
-//! a CPU goes offline or the kernel crashes.
+//! provided that the clock advances ([`ClockRate`]). Each other writer of a record (this module, a
+//! trace event, `trace_marker`) moves the tail and changes the time stamp, so no notification and
+//! no lock is needed, and each record behind a pack is later than all items of the pack. Nothing is
+//! stored outside the ring buffer, so nothing has to be written out when tracing stops, a reader
+//! arrives, a CPU goes offline or the kernel crashes.
 //!
 //! # What keeps the page in place
 //!
@@ -63,7 +63,7 @@
 //! then adds to the pack is earlier than that record.
 //!
 //! [`Head::repeats`]: super::head::Head::repeats
-//! [`Pace`]: crate::ktrace::time::clock::Pace
+//! [`ClockRate`]: crate::ktrace::time::clock::ClockRate
 
 use core::ptr::{
     addr_of,
@@ -138,7 +138,7 @@ impl PerCpuPack {
                 && addr_of!((*part).write_stamp).cast::<u64>().read_volatile() == self.stamp
                 && addr_of!((*part).reader_page).read_volatile() != page
                 && addr_of!((*page).write).cast::<usize>().read_volatile() == self.write;
-            let fate = if is_last {
+            let result = if is_last {
                 for (n, word) in words.iter().enumerate() {
                     self.words.add(at.wrapping_add(n)).write_volatile(*word);
                 }
@@ -157,7 +157,7 @@ impl PerCpuPack {
             if commits.read_volatile() != before {
                 catch_up(part);
             }
-            fate
+            result
         }
     }
 }

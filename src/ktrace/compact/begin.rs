@@ -36,7 +36,7 @@ use super::{
         text,
         CallSite,
         PerCpuPack,
-        KNOWN, //
+        CALL_SITES, //
     },
     suspend, //
 };
@@ -48,7 +48,7 @@ use crate::ktrace::{
     },
     time::clock::{
         self,
-        Pace, //
+        ClockRate, //
     },
 };
 
@@ -89,7 +89,7 @@ impl PerCpuPack {
         self.salt = usize::from(salt).wrapping_shl(usize::BITS - u16::BITS);
         if salt == 0 {
             // The salt has wrapped around, so old entries could match again.
-            self.known = [CallSite::NOTHING; KNOWN];
+            self.call_sites = [CallSite::NOTHING; CALL_SITES];
         }
         self.place = self.words;
         self.half = 0;
@@ -127,8 +127,8 @@ impl PerCpuPack {
         // SAFETY: `buffers` of a live trace array's buffer has an element for each possible CPU; it
         // is null if the buffer has no part for that CPU.
         let part = unsafe { *(*buffer).buffers.add(cpu) };
-        let pace = clock::pace(at.tr);
-        if part.is_null() || pace == Pace::Coarse {
+        let rate = clock::rate(at.tr);
+        if part.is_null() || rate == ClockRate::Coarse {
             return PackResult::Fallback;
         }
         let is_suspended = suspend::is_under_way();
@@ -223,14 +223,14 @@ impl PerCpuPack {
         self.kind = at.kind;
         self.mult = at.clock.mult;
         self.time = begun;
-        self.is_even = u32::from(pace == Pace::Even);
+        self.is_constant_rate = u32::from(rate == ClockRate::Constant);
         self.until = self.time.saturating_add(SPAN);
-        self.span = match pace {
-            Pace::Even => SPAN,
+        self.span = match rate {
+            ClockRate::Constant => SPAN,
             _ => SHORT_SPAN,
         };
         drop(record);
-        self.learn(&draft);
+        self.add_sites(&draft);
         self.items = 0;
         self.halves = self.halves_now();
         self.advance(item, draft.nr, draft.half);

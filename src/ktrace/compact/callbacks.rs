@@ -46,7 +46,7 @@ unsafe extern "C" fn ktrace_pack_catch_up(pack: *mut c_void) {
 ///
 /// Preemption must be off, `pack` must be this CPU's and marked busy, and `item` must be its last
 /// item.
-unsafe fn doubted(pack: *mut c_void, item: &Item) {
+unsafe fn rewrite(pack: *mut c_void, item: &Item) {
     // SAFETY: `pack` is busy, so no other context uses it. The trace array is alive, as its hook
     // is.
     unsafe {
@@ -76,8 +76,8 @@ unsafe fn doubted(pack: *mut c_void, item: &Item) {
 /// this function.
 #[no_mangle]
 unsafe extern "C" fn ktrace_pack_rewrite(pack: *mut c_void, ip: c_ulong, parent_ip: c_ulong) {
-    // SAFETY: The caller guarantees what `doubted()` requires.
-    unsafe { doubted(pack, &Item::Function { ip, parent_ip }) };
+    // SAFETY: The caller guarantees what `rewrite()` requires.
+    unsafe { rewrite(pack, &Item::Function { ip, parent_ip }) };
 }
 
 /// Writes a call that returned again, for `compact.h`.
@@ -93,6 +93,6 @@ unsafe extern "C" fn ktrace_pack_rewrite_leaf(
     depth: c_int,
     ns: u64,
 ) {
-    // SAFETY: The caller guarantees what `doubted()` requires.
-    unsafe { doubted(pack, &Item::Leaf(Call { func, depth, ns })) };
+    // SAFETY: The caller guarantees what `rewrite()` requires.
+    unsafe { rewrite(pack, &Item::Leaf(Call { func, depth, ns })) };
 }

@@ -68,7 +68,7 @@ struct ktrace_pack {
 	unsigned long text;
 	u64 calls;
 	u64 halves;
-	/* The members up to `is_even` are used by Rust only, except `pid`. */
+	/* The members up to `is_constant_rate` are used by Rust only, except `pid`. */
 	u64 calls_seen;
 	u64 until;
 	u64 *words;
@@ -81,8 +81,8 @@ struct ktrace_pack {
 	s32 pid;
 	u32 lost;
 	u32 mult;
-	u32 is_even;
-	struct ktrace_call_site known[1 << KTRACE_CALL_SITE_BITS];
+	u32 is_constant_rate;
+	struct ktrace_call_site call_sites[1 << KTRACE_CALL_SITE_BITS];
 };
 
 #ifndef __BINDGEN__
@@ -151,7 +151,7 @@ enum ktrace_pack_end {
 	KTRACE_PACK_FALLBACK_COMMIT_PENDING,
 };
 
-static __always_inline struct ktrace_call_site *ktrace_known_at(struct ktrace_pack *pack,
+static __always_inline struct ktrace_call_site *ktrace_call_site_at(struct ktrace_pack *pack,
 							    unsigned long ip,
 							    unsigned long parent_ip)
 {
@@ -159,7 +159,7 @@ static __always_inline struct ktrace_call_site *ktrace_known_at(struct ktrace_pa
 	unsigned long mixed = (ip << 1) ^ (parent_ip << 5);
 
 	BUILD_BUG_ON(sizeof(struct ktrace_call_site) != 1 << 5);
-	return (void *)pack->known + (mixed & ((1 << KTRACE_CALL_SITE_BITS) - 1) << 5);
+	return (void *)pack->call_sites + (mixed & ((1 << KTRACE_CALL_SITE_BITS) - 1) << 5);
 }
 
 /* Returns whether task and context are those of the last item. */
@@ -179,7 +179,7 @@ static __always_inline void *ktrace_pack_buffer(struct ktrace_pack *pack)
  * Returns whether the pack can take another item in this context: recording is enabled in the
  * buffer and in this CPU's part of it. Sets @buffer and @part.
  */
-static __always_inline bool ktrace_pack_goes_on(struct ktrace_pack *pack, void **buffer,
+static __always_inline bool ktrace_pack_continues(struct ktrace_pack *pack, void **buffer,
 						void **part)
 {
 	if (!ktrace_pack_is_here(pack))
@@ -260,14 +260,14 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 							    unsigned long ip,
 							    unsigned long parent_ip)
 {
-	struct ktrace_call_site *known = ktrace_known_at(pack, ip, parent_ip);
+	struct ktrace_call_site *site = ktrace_call_site_at(pack, ip, parent_ip);
 	enum ktrace_pack_end end;
 	u64 now, delta, word, *place;
 	void *buffer, *part;
 
-	if (known->address != ip || known->salted != (parent_ip ^ pack->salt))
+	if (site->address != ip || site->salted != (parent_ip ^ pack->salt))
 		return KTRACE_PACK_FALLBACK;
-	if (!ktrace_pack_goes_on(pack, &buffer, &part))
+	if (!ktrace_pack_continues(pack, &buffer, &part))
 		return KTRACE_PACK_FALLBACK;
 	now = ktrace_counter_here();
 	/* Very large if the counter was set back, and then more than any span. */
@@ -277,13 +277,13 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 	place = pack->place;
 	/* If ktrace_pack_put() fails, it closes the pack, and this state is not used any more. */
 	if (pack->half) {
-		word = pack->half | known->second | delta;
+		word = pack->half | site->second | delta;
 		pack->half = 0;
 		pack->place = place + 1;
 	} else {
 		if (place == pack->end)
 			return KTRACE_PACK_FALLBACK;
-		word = known->first | delta << 32;
+		word = site->first | delta << 32;
 		pack->half = word;
 	}
 	pack->time = now;
@@ -320,7 +320,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_leaf(struct ktrace_p
 	place = pack->place;
 	if (pack->half || place == pack->end)
 		return KTRACE_PACK_FALLBACK;
-	if (!ktrace_pack_goes_on(pack, &buffer, &part))
+	if (!ktrace_pack_continues(pack, &buffer, &part))
 		return KTRACE_PACK_FALLBACK;
 	/* Undone below if the word is not written. */
 	pack->time = now;

@@ -14,7 +14,7 @@ use super::{
         text,
         CallSite,
         PerCpuPack,
-        KNOWN, //
+        CALL_SITES, //
     },
 };
 use crate::ktrace::record::context::Context;
@@ -27,9 +27,9 @@ pub(super) struct EncodedItem {
     pub(super) joins: bool,
     /// The last word if its second half is free, else 0.
     pub(super) half: u64,
-    /// Address pairs that these words make known, each with the index of its word in the pack.
-    known: [([usize; 2], usize); 2],
-    nr_known: usize,
+    /// Address pairs that these words contain, each with the index of its word in the pack.
+    new_sites: [([usize; 2], usize); 2],
+    nr_new_sites: usize,
 }
 
 impl EncodedItem {
@@ -39,8 +39,8 @@ impl EncodedItem {
             nr: 0,
             joins: false,
             half: 0,
-            known: [([0; 2], 0); 2],
-            nr_known: 0,
+            new_sites: [([0; 2], 0); 2],
+            nr_new_sites: 0,
         }
     }
 
@@ -50,13 +50,13 @@ impl EncodedItem {
         Some(())
     }
 
-    pub(super) fn learn(&mut self, addresses: [usize; 2], index: usize) {
+    pub(super) fn add_site(&mut self, addresses: [usize; 2], index: usize) {
         if index >= NAMED_WORDS {
             return;
         }
-        if let Some(place) = self.known.get_mut(self.nr_known) {
-            *place = (addresses, index);
-            self.nr_known = self.nr_known.wrapping_add(1);
+        if let Some(entry) = self.new_sites.get_mut(self.nr_new_sites) {
+            *entry = (addresses, index);
+            self.nr_new_sites = self.nr_new_sites.wrapping_add(1);
         }
     }
 }
@@ -64,8 +64,9 @@ impl EncodedItem {
 /// Takes the place of the return address in the key of an address word.
 pub(super) const NO_SITE: usize = 1;
 
-/// Hashes an address pair for [`PerCpuPack::known`], as `ktrace_known_at()` in `compact.h` does.
-fn place_of([address, other]: [usize; 2]) -> usize {
+/// Hashes an address pair for [`PerCpuPack::call_sites`], as `ktrace_call_site_at()` in `compact.h`
+/// does.
+fn index_of_site([address, other]: [usize; 2]) -> usize {
     const UNIT: u32 = size_of::<CallSite>().ilog2();
     (address << 1 ^ other << UNIT) >> UNIT
 }
@@ -74,10 +75,10 @@ impl PerCpuPack {
     /// Returns the table entry of the word that holds these addresses, if there is one.
     #[inline]
     pub(super) fn find(&self, addresses: [usize; 2]) -> Option<&CallSite> {
-        let known = self.known.get(place_of(addresses) % KNOWN)?;
+        let site = self.call_sites.get(index_of_site(addresses) % CALL_SITES)?;
         let [address, other] = addresses;
-        let found = known.address == address && known.salted == other ^ self.salt;
-        found.then_some(known)
+        let found = site.address == address && site.salted == other ^ self.salt;
+        found.then_some(site)
     }
 
     /// Returns the field value for an address, and adds an address word to the draft if it needs
@@ -85,22 +86,22 @@ impl PerCpuPack {
     pub(super) fn address(
         &self,
         draft: &mut EncodedItem,
-        place: encoding::Place,
+        field: encoding::AddrField,
         address: usize,
     ) -> Option<u64> {
-        if let Some(near) = place.near(text().base, address) {
+        if let Some(near) = field.near(text().base, address) {
             return Some(near);
         }
-        if let Some(known) = self.find([address, NO_SITE]) {
-            return Some(place.far(encoding::index_of(known.second)));
+        if let Some(site) = self.find([address, NO_SITE]) {
+            return Some(field.far(encoding::index_of(site.second)));
         }
         let index = self.used().wrapping_add(draft.nr);
         if index >= NAMED_WORDS {
             return None;
         }
         draft.push(encoding::address(address)?)?;
-        draft.learn([address, NO_SITE], index);
-        Some(place.far(index))
+        draft.add_site([address, NO_SITE], index);
+        Some(field.far(index))
     }
 
     /// Returns the words for an item at counter value `now`. `None` if it cannot be added to this
@@ -114,12 +115,12 @@ impl PerCpuPack {
         }
         match *item {
             Item::Function { ip, parent_ip } => {
-                if let Some(known) = self.find([ip, parent_ip]) {
+                if let Some(site) = self.find([ip, parent_ip]) {
                     if draft.nr == 0 && self.half != 0 {
                         draft.joins = true;
-                        draft.push(self.half | encoding::second_half(known.second, delta)?)?;
+                        draft.push(self.half | encoding::second_half(site.second, delta)?)?;
                     } else {
-                        draft.half = encoding::first_half(known.first, delta)?;
+                        draft.half = encoding::first_half(site.first, delta)?;
                         draft.push(draft.half)?;
                     }
                 } else {
@@ -132,7 +133,7 @@ impl PerCpuPack {
                             encoding::function(ip_field, parent_field, 0)?
                         }
                     };
-                    draft.learn([ip, parent_ip], self.used().wrapping_add(draft.nr));
+                    draft.add_site([ip, parent_ip], self.used().wrapping_add(draft.nr));
                     draft.push(word)?;
                 }
             }
@@ -171,11 +172,14 @@ impl PerCpuPack {
     }
 
     /// Adds the addresses of a draft that was just written to the table.
-    pub(super) fn learn(&mut self, draft: &EncodedItem) {
-        for &(addresses, index) in draft.known.iter().take(draft.nr_known) {
-            if let Some(place) = self.known.get_mut(place_of(addresses) % KNOWN) {
+    pub(super) fn add_sites(&mut self, draft: &EncodedItem) {
+        for &(addresses, index) in draft.new_sites.iter().take(draft.nr_new_sites) {
+            if let Some(entry) = self
+                .call_sites
+                .get_mut(index_of_site(addresses) % CALL_SITES)
+            {
                 let [address, other] = addresses;
-                *place = CallSite {
+                *entry = CallSite {
                     address,
                     salted: other ^ self.salt,
                     first: encoding::first_again(index),

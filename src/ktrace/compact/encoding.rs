@@ -100,21 +100,21 @@ const fn field(word: u64, at: u32, bits: u32) -> u64 {
 
 /// A field for addresses: its width, and the number of low bits that it omits.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct AddrField {
     bits: u32,
     shift: u32,
 }
 
 /// The field for the address of a function.
-pub const FUNC: Place = Place { bits: 23, shift: 2 };
+pub const FUNC: AddrField = AddrField { bits: 23, shift: 2 };
 /// The field for the address of an instruction.
-pub const SITE: Place = site(SITE_SHIFT);
+pub const SITE: AddrField = site(SITE_SHIFT);
 
 /// Number of low bits that are 0 in each instruction address of the target architecture.
 pub const SITE_SHIFT: u32 = if cfg!(target_arch = "aarch64") { 2 } else { 0 };
 
-const fn site(shift: u32) -> Place {
-    Place { bits: 25, shift }
+const fn site(shift: u32) -> AddrField {
+    AddrField { bits: 25, shift }
 }
 
 /// The parameters to decode the addresses in a pack, of the kernel that wrote it.
@@ -126,7 +126,7 @@ pub struct Text {
     pub site_shift: u32,
 }
 
-impl Place {
+impl AddrField {
     const fn first_index(self) -> u64 {
         (1 << self.bits) - NAMED_WORDS as u64
     }

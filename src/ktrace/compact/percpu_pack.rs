@@ -88,7 +88,7 @@ impl PerCpuPack {
     /// item must not be added to this pack: the pack is too old, or the counter was set back.
     #[inline]
     pub(super) fn delta(&self, now: u64) -> Option<u64> {
-        if self.is_even == 0 && now > self.until {
+        if self.is_constant_rate == 0 && now > self.until {
             return None;
         }
         now.checked_sub(self.time)

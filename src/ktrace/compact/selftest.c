@@ -110,7 +110,7 @@ static const char *ktrace_test_steps(struct trace_buffer *buffer, struct ktrace_
 		return ktrace_page_in_ring(page) ? "a page that is read is in the ring" : NULL;
 	event = ring_buffer_consume(buffer, cpu, NULL, NULL);
 	if (!event || ktrace_words_of(event)[0] != KTRACE_TEST_WORD || ktrace_words_of(event)[1])
-		return "what was added to a record is not there";
+		return "an item that was added to a record is missing";
 	if (ktrace_page_in_ring(page))
 		return "a page that is read is in the ring";
 	event = ring_buffer_consume(buffer, cpu, NULL, NULL);

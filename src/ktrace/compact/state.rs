@@ -25,7 +25,7 @@ pub(in crate::ktrace) fn text() -> Text {
 }
 
 /// Size of the table of known addresses. A power of two.
-pub(super) const KNOWN: usize = 64;
+pub(super) const CALL_SITES: usize = 64;
 
 /// An entry for addresses that a word of the pack holds. `struct ktrace_call_site` in `compact.h`.
 #[repr(C)]
@@ -66,7 +66,7 @@ pub(super) struct PerCpuPack {
     /// Raw context of the last item (`ktrace_raw_context()`).
     pub(super) preempt: u64,
     pub(super) flags: u64,
-    /// Distinguishes the entries of this pack in `known` from those of earlier packs.
+    /// Distinguishes the entries of this pack in `call_sites` from those of earlier packs.
     pub(super) salt: usize,
     /// The last word if its second half is free, else 0.
     pub(super) half: u64,
@@ -115,8 +115,8 @@ pub(super) struct PerCpuPack {
     /// Length of a tick of the pack's times: [`super::clock::Clock::mult`].
     pub(super) mult: u32,
     /// Nonzero if the trace clock is known to advance at the rate of the counter.
-    pub(super) is_even: u32,
-    pub(super) known: [CallSite; KNOWN],
+    pub(super) is_constant_rate: u32,
+    pub(super) call_sites: [CallSite; CALL_SITES],
 }
 
 same_as_c!(PerCpuPack, ktrace_pack);

@@ -64,17 +64,17 @@ impl PerCpuPack {
         let first = self.at(&draft);
         // SAFETY: The caller has turned preemption off. `draft()` returns only words for which the
         // pack has room.
-        let fate = unsafe { self.add(at.tr, first, words) };
-        match fate {
+        let result = unsafe { self.add(at.tr, first, words) };
+        match result {
             AddResult::Off => return PackResult::NotWritten,
             AddResult::Closed => return self.open(at, now, item, 0),
             AddResult::Added | AddResult::Doubtful => {}
         }
-        self.learn(&draft);
+        self.add_sites(&draft);
         self.advance(item, first.wrapping_add(draft.nr), draft.half);
         self.time = now;
         self.remember(at.context);
-        match fate {
+        match result {
             AddResult::Doubtful => self.write_again(at, now, item),
             _ => PackResult::Packed,
         }

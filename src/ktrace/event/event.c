@@ -51,7 +51,7 @@ static inline void ktrace_probe_unlock(void)
 #else
 /* Probes take spinlocks and allocate; on PREEMPT_RT that is not allowed with preemption off. */
 #ifdef CONFIG_PREEMPT_RT
-#error "ferrotrace: on PREEMPT_RT this needs a kernel that calls the probes of tracepoints with preemption on (tracepoint_srcu)"
+#error "PREEMPT_RT needs a kernel that calls tracepoint probes with preemption on (SRCU)"
 #endif
 
 static inline void ktrace_tracepoint_lock(struct srcu_ctr __percpu **ctr)

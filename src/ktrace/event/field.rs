@@ -119,8 +119,8 @@ pub unsafe trait Field {
     /// Returns the space that the field needs in the dynamic part: none, unless `Stored` is a `u32`
     /// that contains the location of that space.
     #[inline]
-    fn wish(_source: Self::Source<'_>) -> DynSize {
-        wish_for::<u8>(&[])
+    fn dyn_size(_source: Self::Source<'_>) -> DynSize {
+        dyn_size_of::<u8>(&[])
     }
 
     /// Returns the value to store in the fixed part, and writes the dynamic part to `extra`.
@@ -329,7 +329,7 @@ const fn dynamic(parts: &[&CStr], signed: bool) -> FieldType {
 
 /// Requests space for all items, or for a whole number of them if it is limited.
 #[inline]
-fn wish_for<T>(items: &[T]) -> DynSize {
+fn dyn_size_of<T>(items: &[T]) -> DynSize {
     DynSize {
         len: core::mem::size_of_val(items),
         piece: size_of::<T>(),
@@ -359,8 +359,8 @@ unsafe impl<T: Integer + 'static> Field for DynArray<T> {
     type Source<'a> = &'a [T];
 
     #[inline]
-    fn wish(source: &[T]) -> DynSize {
-        wish_for(source)
+    fn dyn_size(source: &[T]) -> DynSize {
+        dyn_size_of(source)
     }
 
     #[inline]
@@ -385,7 +385,7 @@ unsafe impl Field for Str {
     type Source<'a> = &'a [u8];
 
     #[inline]
-    fn wish(source: &[u8]) -> DynSize {
+    fn dyn_size(source: &[u8]) -> DynSize {
         DynSize {
             len: before_zero(source).len().saturating_add(1),
             piece: 1,
@@ -414,8 +414,8 @@ unsafe impl Field for Bitmask {
     type Source<'a> = &'a [usize];
 
     #[inline]
-    fn wish(source: &[usize]) -> DynSize {
-        wish_for(source)
+    fn dyn_size(source: &[usize]) -> DynSize {
+        dyn_size_of(source)
     }
 
     #[inline]
@@ -442,8 +442,8 @@ unsafe impl Field for CpuSet {
     type Source<'a> = &'a Cpumask;
 
     #[inline]
-    fn wish(source: &Cpumask) -> DynSize {
-        wish_for(cpumask_words(source))
+    fn dyn_size(source: &Cpumask) -> DynSize {
+        dyn_size_of(cpumask_words(source))
     }
 
     #[inline]

@@ -182,8 +182,8 @@ const fn placeholder(format: &[u8], mut at: usize) -> Placeholder {
     assert!(
         closed,
         "{}",
-        "in a trace event's format string, between { and } stands nothing, or \
-         ':' and [<|>][#][0][width][x|X]"
+        "in a trace event's format string, only ':' and [<|>][#][0][width][x|X] \
+         is allowed between { and }"
     );
     this.end = at + 1;
     this

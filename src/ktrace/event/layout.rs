@@ -70,14 +70,14 @@ impl Layout {
     /// Adds space for a field to the dynamic part, possibly less than it needs. May be called at
     /// most once for each `u32` of the fixed part.
     #[inline]
-    pub fn add(&mut self, wish: DynSize) -> DynLoc {
+    pub fn add(&mut self, dyn_size: DynSize) -> DynLoc {
         let offset = self.size;
         let room = self.end.saturating_sub(offset);
-        let len = if wish.len <= room {
-            wish.len
+        let len = if dyn_size.len <= room {
+            dyn_size.len
         } else {
-            let pieces = room & !wish.piece.wrapping_sub(1);
-            pieces.max(usize::from(wish.never_empty))
+            let pieces = room & !dyn_size.piece.wrapping_sub(1);
+            pieces.max(usize::from(dyn_size.never_empty))
         };
         self.size = offset.wrapping_add(len);
         DynLoc { offset, len }

@@ -24,7 +24,7 @@ extern "C" {
 /// counter is not usable.
 ///
 /// While the system is suspended, the counter continues or is set back, and the clock stops. This
-/// does not affect a call that loses its CPU before: at the switch, the hook notes the time of the
+/// does not affect a call that loses its CPU before: at the switch, the hook saves the time of the
 /// clock ([`super::FrameRef::save_off_cpu`]). The calls in which the last CPU is suspended do not
 /// lose it: their duration is what the counter says, which includes the time of the suspend, or 0
 /// ns if the counter was set back. The same applies to calls of idle tasks.
@@ -95,7 +95,7 @@ const CLOSE_NS: u64 = 4000;
 /// A point in time of both the timer and the clock, to convert one to the other.
 #[derive(Clone, Copy)]
 pub struct ClockPair {
-    pub(super) moment: CounterTime,
+    pub(super) counter: CounterTime,
     pub(super) clock_ns: u64,
 }
 
@@ -120,9 +120,9 @@ impl ClockPair {
     /// Reads both once. Also returns the time in ns between the two readings of the clock.
     fn read() -> (Self, u64) {
         let before_ns = clock::local_ns();
-        let moment = CounterTime::now();
+        let counter = CounterTime::now();
         let apart_ns = clock::local_ns().saturating_sub(before_ns);
         let clock_ns = before_ns.wrapping_add(apart_ns / 2);
-        (Self { moment, clock_ns }, apart_ns)
+        (Self { counter, clock_ns }, apart_ns)
     }
 }

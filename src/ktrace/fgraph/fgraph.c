@@ -264,7 +264,7 @@ static noinline __cold notrace void ktrace_leaf_written(struct ktrace_pack *pack
 }
 
 /* Ends the fast path of a packed leaf that a reader may have missed. */
-static noinline __cold notrace void ktrace_leaf_doubted(struct ktrace_pack *pack,
+static noinline __cold notrace void ktrace_leaf_rewrite(struct ktrace_pack *pack,
 							const struct ftrace_graph_ret *ret, u64 ns)
 {
 	ktrace_pack_catch_up(pack);
@@ -305,7 +305,7 @@ static ktrace_stage void ktrace_graph_leaf(const struct ftrace_graph_ret *ret,
 	case KTRACE_PACK_WRITTEN_COMMIT_PENDING:
 		return ktrace_leaf_written(pack);
 	case KTRACE_PACK_MAYBE_MISSED:
-		return ktrace_leaf_doubted(pack, ret, ns);
+		return ktrace_leaf_rewrite(pack, ret, ns);
 	case KTRACE_PACK_FALLBACK_COMMIT_PENDING:
 		return ktrace_leaf_closed(ret, graph, fregs, ns, pack);
 	case KTRACE_PACK_FALLBACK:

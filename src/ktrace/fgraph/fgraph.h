@@ -35,7 +35,7 @@ struct ktrace_fast_path {
 	u32 profile;
 };
 
-/* Where the kernel puts data on shadow stacks; `Place` in fgraph/fast_path.rs. */
+/* Where the kernel puts data on shadow stacks; `ShadowStackLayout` in fgraph/fast_path.rs. */
 struct ktrace_layout {
 	/* The `special` bits of a task data word if nothing is special. */
 	unsigned long slow_value;

@@ -35,13 +35,13 @@ pub(super) const FLAG_BITS: u32 = 8;
 /// A bit of a tag, set as long as the call is open.
 pub(super) const TAG_OPEN: u32 = 1 << (u32::BITS - FLAG_BITS - 1);
 
-/// A bit of a frame's start time: it is a time of the clock, and two words are off_cpu.
-const NOTED: u64 = 1 << 63;
+/// A bit of a frame's start time: it is a time of the clock, and off-CPU times are saved.
+const SAVED: u64 = 1 << 63;
 
 /// A frame on the shadow stack; `struct ktrace_frame` in `fgraph.h`.
 #[repr(C)]
 pub(super) struct Stored {
-    /// The start of the call: a [`CounterTime`], or [`NOTED`] and ns of [`clock::local_ns`].
+    /// The start of the call: a [`CounterTime`], or [`SAVED`] and ns of [`clock::local_ns`].
     begun: Atomic<u64>,
     /// The words of [`FrameRef::save_off_cpu`].
     off_cpu: [Atomic<u64>; 2],
@@ -138,38 +138,39 @@ impl<'a> FrameRef<'a> {
         self.0.half
     }
 
-    /// Returns how long the call has taken up to `now`, in ns; `None` if words are off_cpu.
+    /// Returns how long the call has taken up to `now`, in ns; `None` if off-CPU times are
+    /// saved in the frame.
     #[inline]
-    pub fn unnoted_ns(&self, now: CounterTime) -> Option<u64> {
+    pub fn unsaved_ns(&self, now: CounterTime) -> Option<u64> {
         let begun = self.0.begun.read_once();
-        (begun & NOTED == 0).then(|| TIMER.ns(now.0.saturating_sub(begun)))
+        (begun & SAVED == 0).then(|| TIMER.ns(now.0.saturating_sub(begun)))
     }
 
     /// Returns how long the call has taken up to now, in ns.
     pub fn elapsed_ns(&self) -> u64 {
-        match self.unnoted_ns(CounterTime::now()) {
+        match self.unsaved_ns(CounterTime::now()) {
             Some(ns) => ns,
-            None => clock::local_ns().saturating_sub(self.0.begun.read_once() & !NOTED),
+            None => clock::local_ns().saturating_sub(self.0.begun.read_once() & !SAVED),
         }
     }
 
-    /// Returns whether words are off_cpu.
+    /// Returns whether off-CPU times are saved in the frame.
     #[inline]
     pub fn has_off_cpu(&self) -> bool {
-        self.0.begun.read_once() & NOTED != 0
+        self.0.begun.read_once() & SAVED != 0
     }
 
-    /// Returns the off_cpu words, if there are any.
+    /// Returns the saved off-CPU times, if there are any.
     pub fn off_cpu(&self) -> Option<[u64; 2]> {
         let [one, other] = &self.0.off_cpu;
         self.has_off_cpu()
             .then(|| [one.read_once(), other.read_once()])
     }
 
-    /// Notes two words, and changes the start time of the call to one of the clock. Must be called
-    /// by the task itself with interrupts off, before it has lost the CPU during this call.
+    /// Saves off-CPU times, and changes the start time of the call to one of the clock. Must be
+    /// called by the task itself with interrupts off, before it has lost the CPU during this call.
     pub fn save_off_cpu(&self, words: [u64; 2], now: ClockPair) {
-        let Some(ns) = self.unnoted_ns(now.moment) else {
+        let Some(ns) = self.unsaved_ns(now.counter) else {
             return;
         };
         for (place, word) in self.0.off_cpu.iter().zip(words) {
@@ -178,7 +179,7 @@ impl<'a> FrameRef<'a> {
         // An NMI reads either the old value or the new one.
         self.0
             .begun
-            .write_once(now.clock_ns.saturating_sub(ns) | NOTED);
+            .write_once(now.clock_ns.saturating_sub(ns) | SAVED);
     }
 
     /// Returns whether a flag is set.

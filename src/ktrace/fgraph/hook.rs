@@ -333,17 +333,17 @@ pub fn current_ends<G: Bound>() {
     unsafe { ktrace_preempt_enable() };
 }
 
-/// Reports to all hooks that the current task is about to lose its CPU. With `for_good`, it will
+/// Reports to all hooks that the current task is about to lose its CPU. With `is_exit`, it will
 /// never run again, and its frames lose their tags. For the probe of `sched_switch`, which runs in
 /// that task with interrupts off.
 #[inline]
-pub fn current_leaves<G: Bound>(for_good: bool) {
+pub fn current_leaves<G: Bound>(is_exit: bool) {
     if HOOKED.read_once() == 0 {
         return;
     }
     // SAFETY: The scheduler has disabled interrupts, so preemption is off.
     unsafe {
-        for_each_open::<G>(|hook, open| match for_good {
+        for_each_open::<G>(|hook, open| match is_exit {
             true => open.invalidate(),
             false => hook.sched_out(open),
         })

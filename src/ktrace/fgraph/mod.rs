@@ -24,7 +24,7 @@
 //!
 //! The start time of a call in its frame is a value of the CPU's counter, which is valid as long as
 //! the call stays on the CPU, and much cheaper to read than the clock. Before its task loses the
-//! CPU, the hook is called ([`GraphHook::sched_out`]) and may note in the frames of all open calls
+//! CPU, the hook is called ([`GraphHook::sched_out`]) and may save in the frames of all open calls
 //! what it needs later; from then on these calls are timed by the clock
 //! ([`FrameRef::save_off_cpu`]). Most calls return before that.
 //!

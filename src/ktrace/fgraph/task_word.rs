@@ -37,21 +37,22 @@ impl TaskWord<'_> {
         self.flags.write_once(flags);
     }
 
-    /// Returns the flags. If `is_known` is false for them, first sets them to `flags`, and the
-    /// count to the result of `count`. If an interrupt sets them at that moment, its values remain.
+    /// Returns the flags. If `is_initialized` is false for them, first sets them to `flags`, and
+    /// the count to the result of `count`. If an interrupt sets them at that moment, its values
+    /// remain.
     #[inline]
     pub fn get_or_begin(
         &self,
         flags: u32,
-        is_known: impl Fn(u32) -> bool,
+        is_initialized: impl Fn(u32) -> bool,
         count: impl Fn() -> u32,
     ) -> u32 {
-        let known = self.get();
-        if is_known(known) {
-            return known;
+        let current = self.get();
+        if is_initialized(current) {
+            return current;
         }
         let before = self.whole.read_once();
-        if is_known(before as u32) {
+        if is_initialized(before as u32) {
             return before as u32;
         }
         let begun = (count() as usize) << u32::BITS | flags as usize;

@@ -167,12 +167,12 @@ pub(super) unsafe extern "C" fn open<T: Tracer>(iter: *mut abi::trace_iterator) 
     // it keeps for the next time. The machine is stopped then, with interrupts off: no memory may
     // be allocated. A file is opened with a mutex held, so with interrupts on.
     // SAFETY: `ktrace_irqs_disabled()` has no preconditions.
-    let stands_still = unsafe { ktrace_irqs_disabled() };
+    let irqs_disabled = unsafe { ktrace_irqs_disabled() };
     // SAFETY: `iter` is valid, and `private` belongs to the tracer. A file is opened under
     // `trace_types_lock`, and this tracer is current in its trace array, so the module has a
     // reference already.
     unsafe {
-        if is_file(iter) && !stands_still {
+        if is_file(iter) && !irqs_disabled {
             bindings::__module_get(this_module());
             give_readings::<T>(iter);
         } else {

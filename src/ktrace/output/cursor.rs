@@ -71,9 +71,11 @@ pub struct NextItem {
 }
 
 impl NextItem {
-    fn new(said: &DecodedItem, next: &DecodedItem) -> Self {
+    fn new(decoded: &DecodedItem, next: &DecodedItem) -> Self {
         let ret = match next.item {
-            Item::Return(call) if said.item.is_ended_by(&next.item) => Some(return_of(next, &call)),
+            Item::Return(call) if decoded.item.is_ended_by(&next.item) => {
+                Some(return_of(next, &call))
+            }
             _ => None,
         };
         Self { ret, taken: false }

@@ -86,19 +86,19 @@ pub(in crate::ktrace) unsafe fn print_record(
 pub(in crate::ktrace) unsafe fn print_item(
     iter: *mut abi::trace_iterator,
     (pid, cpu, lost): (c_int, c_int, c_ulong),
-    said: &DecodedItem,
+    decoded: &DecodedItem,
     ahead: Option<NextItem>,
     shared: *mut Shared,
 ) -> Option<(Printed, bool)> {
-    let (mut made, len) = SyntheticRecord::new(pid, said);
-    let (ahead, is_leaf) = match &said.item {
-        Item::Leaf(call) => (Some(NextItem::of(return_of(said, call))), true),
+    let (mut made, len) = SyntheticRecord::new(pid, decoded);
+    let (ahead, is_leaf) = match &decoded.item {
+        Item::Leaf(call) => (Some(NextItem::of(return_of(decoded, call))), true),
         _ => (ahead, false),
     };
     let at = IterPos {
         entry: made.as_mut_ptr(),
         size: len as c_int,
-        ts: said.time,
+        ts: decoded.time,
         lost,
         cpu,
     };

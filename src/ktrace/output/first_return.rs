@@ -11,7 +11,7 @@ use core::{
 use super::{
     cursor::Cursor,
     pack::Pack,
-    reader_state::Place,
+    reader_state::ReadPos,
     synthetic::return_of, //
 };
 use crate::ktrace::{
@@ -52,11 +52,11 @@ impl FirstReturn {
         // then.
         let words = unsafe { pack.in_place() };
         let mut cursor = Cursor::new(&pack, &words, 0, 0);
-        let said = cursor.next?;
+        let decoded = cursor.next?;
         cursor.advance(&words);
-        match said.item {
+        match decoded.item {
             Item::Return(call) => Some(Self {
-                ret: return_of(&said, &call),
+                ret: return_of(&decoded, &call),
                 is_only: cursor.next.is_none(),
                 record,
                 serial: pack.serial,
@@ -66,8 +66,8 @@ impl FirstReturn {
     }
 
     /// Stores, for a file, that the first item of the pack is printed.
-    pub(in crate::ktrace) fn note(&self, place: &mut Place) {
-        place.joined = Some(self.serial);
+    pub(in crate::ktrace) fn remember(&self, read_pos: &mut ReadPos) {
+        read_pos.joined = Some(self.serial);
     }
 
     /// Stores in the pack that its first item is printed, for a reader that consumes records.

@@ -15,7 +15,7 @@ use super::{
     cursor::NextItem,
     first_return::FirstReturn,
     printed::Printed,
-    reader_state::Place,
+    reader_state::ReadPos,
     seq::Seq, //
 };
 use crate::ktrace::{
@@ -137,7 +137,7 @@ pub struct Line<'a> {
     pub(super) ahead: Option<&'a mut NextItem>,
     /// The type number of packs, and the state of the packs of this CPU.
     pub(super) pack_kind: u32,
-    pub(super) place: Option<&'a mut Place>,
+    pub(super) read_pos: Option<&'a mut ReadPos>,
     /// The next record, if it is a pack whose first item was found by [`Line::next`].
     pub(super) next_pack: Option<FirstReturn>,
     _iter: PhantomData<&'a mut abi::trace_iterator>,
@@ -154,7 +154,7 @@ impl<'a> Line<'a> {
         iter: *mut abi::trace_iterator,
         ahead: Option<&'a mut NextItem>,
         pack_kind: u32,
-        place: Option<&'a mut Place>,
+        read_pos: Option<&'a mut ReadPos>,
     ) -> Self {
         // INVARIANT: The caller guarantees that `iter` is at a record and that no other code uses
         // it.
@@ -162,7 +162,7 @@ impl<'a> Line<'a> {
             iter,
             ahead,
             pack_kind,
-            place,
+            read_pos,
             next_pack: None,
             _iter: PhantomData,
         }

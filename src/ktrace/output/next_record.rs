@@ -174,8 +174,8 @@ impl Line<'_> {
             if let Some(first) = self.next_pack.take() {
                 if iter.is_null() {
                     first.take();
-                } else if let Some(place) = &mut self.place {
-                    first.note(place);
+                } else if let Some(read_pos) = &mut self.read_pos {
+                    first.remember(read_pos);
                 }
             } else if !iter.is_null() {
                 ring_buffer_iter_advance(iter);

@@ -27,7 +27,7 @@ use super::{
     },
     pack::InPlace,
     reader_state::{
-        Place,
+        ReadPos,
         Shared, //
     },
 };
@@ -82,11 +82,11 @@ pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u
             return Printed::Done;
         };
         let cpu = at.cpu.max(0) as usize;
-        let mut place = (*shared).place(cpu);
-        let first = place.begin(&pack, given_up);
+        let mut read_pos = (*shared).read_pos(cpu);
+        let first = read_pos.begin(&pack, given_up);
         let own = Cursor::new(&pack, &pack.in_place(), first, 0);
-        let Some(time) = own.next.map(|said| said.time) else {
-            (*shared).set_place(cpu, place);
+        let Some(time) = own.next.map(|decoded| decoded.time) else {
+            (*shared).set_read_pos(cpu, read_pos);
             return Printed::Done;
         };
         let other = earliest_elsewhere(iter, &*shared, kind, time);
@@ -96,24 +96,24 @@ pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u
         }
         let printed = match other {
             Some(other) => print_other(iter, shared, kind, &other),
-            None => print_next(iter, shared, (own, pack.in_place()), &at, &mut place),
+            None => print_next(iter, shared, (own, pack.in_place()), &at, &mut read_pos),
         };
-        (*shared).set_place(cpu, place);
+        (*shared).set_read_pos(cpu, read_pos);
         at.put(iter);
         printed
     }
 }
 
 impl Shared {
-    fn place(&self, cpu: usize) -> Place {
+    fn read_pos(&self, cpu: usize) -> ReadPos {
         self.sources
             .get(cpu)
-            .map_or(Place::default(), |source| source.place)
+            .map_or(ReadPos::default(), |source| source.read_pos)
     }
 
-    fn set_place(&mut self, cpu: usize, place: Place) {
+    fn set_read_pos(&mut self, cpu: usize, read_pos: ReadPos) {
         if let Some(source) = self.sources.get_mut(cpu) {
-            source.place = place;
+            source.read_pos = read_pos;
         }
     }
 }
@@ -128,12 +128,12 @@ unsafe fn print_next(
     shared: *mut Shared,
     (mut pack, words): (Cursor, InPlace),
     at: &IterPos,
-    place: &mut Place,
+    read_pos: &mut ReadPos,
 ) -> Printed {
     // SAFETY: The caller guarantees what [`print`] requires. No reference to `*shared` exists while
     // a line is printed.
     unsafe {
-        let Some(said) = pack.next else {
+        let Some(decoded) = pack.next else {
             return Printed::Done;
         };
         let what = (pack.pid, at.cpu, pack.lost);
@@ -143,14 +143,14 @@ unsafe fn print_next(
         let is_last = pack.next.is_none();
         pack.advance(&words);
         let is_last_but_one = pack.next.is_none();
-        let Some((printed, with_next)) = print_item(iter, what, &said, ahead, shared) else {
+        let Some((printed, with_next)) = print_item(iter, what, &decoded, ahead, shared) else {
             return Printed::Partial;
         };
         if printed == Printed::Earlier {
             // The next call for this pack prints this item.
             return Printed::Kept;
         }
-        place.done = place
+        read_pos.done = read_pos
             .done
             .wrapping_add(usize::from(with_next).wrapping_add(1));
         if is_last || with_next && is_last_but_one {
@@ -158,7 +158,7 @@ unsafe fn print_next(
         }
         // The record is still in the ring buffer, on the reader page: only printing the last item
         // may have consumed it, to look at the next record.
-        addr_of_mut!((*at.head()).taken).write(place.done as u8);
+        addr_of_mut!((*at.head()).taken).write(read_pos.done as u8);
         Printed::Kept
     }
 }
@@ -232,7 +232,7 @@ unsafe fn earliest_elsewhere(
 unsafe fn next_of_pack(shared: &Shared, at: &IterPos) -> Option<u64> {
     // SAFETY: The record exists and is a pack, as the caller guarantees.
     let pack = unsafe { at.pack() }?;
-    let first = shared.place(at.cpu.max(0) as usize).begin(&pack, false);
+    let first = shared.read_pos(at.cpu.max(0) as usize).begin(&pack, false);
     // SAFETY: The record exists, as the caller guarantees, and the words are read before this
     // returns.
     let words = unsafe { pack.in_place() };
@@ -259,14 +259,14 @@ unsafe fn print_other(
         let printed = match pack {
             Some(pack) => {
                 let cpu = at.cpu.max(0) as usize;
-                let mut place = (*shared).place(cpu);
-                let first = place.begin(&pack, false);
+                let mut read_pos = (*shared).read_pos(cpu);
+                let first = read_pos.begin(&pack, false);
                 let lost = if first == 0 { at.lost } else { 0 };
                 let words = pack.in_place();
                 let cursor = Cursor::new(&pack, &words, first, lost);
-                let printed = print_next(iter, shared, (cursor, words), at, &mut place);
+                let printed = print_next(iter, shared, (cursor, words), at, &mut read_pos);
                 if printed != Printed::Partial {
-                    (*shared).set_place(cpu, place);
+                    (*shared).set_read_pos(cpu, read_pos);
                 }
                 printed
             }

@@ -73,8 +73,11 @@ pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
             // when `line` is dropped.
             let mut line = unsafe {
                 let shared = &mut readings.shared;
-                let place = shared.sources.get_mut(cpu).map(|source| &mut source.place);
-                Line::new(iter, shared.ahead.as_mut(), T::pack_kind(), place)
+                let read_pos = shared
+                    .sources
+                    .get_mut(cpu)
+                    .map(|source| &mut source.read_pos);
+                Line::new(iter, shared.ahead.as_mut(), T::pack_kind(), read_pos)
             };
             let printed = T::print(&mut line, Some(&mut readings.cpus), cpu);
             readings.shared.is_earlier = printed == Printed::Earlier;

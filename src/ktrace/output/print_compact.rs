@@ -152,7 +152,7 @@ impl Reader {
                 }
                 Self::Pipe => {
                     (*iter).pos = (first as i64) << 32 | i64::from((*iter).idx as u32);
-                    match more && note_in_buffer(iter, at, done) {
+                    match more && set_taken(iter, at, done) {
                         true => Printed::Kept,
                         false => Printed::Done,
                     }
@@ -168,7 +168,7 @@ impl Reader {
 /// # Safety
 ///
 /// `iter` must belong to a reader that consumes records, and `at` must be its current record.
-unsafe fn note_in_buffer(iter: *mut abi::trace_iterator, at: &IterPos, done: usize) -> bool {
+unsafe fn set_taken(iter: *mut abi::trace_iterator, at: &IterPos, done: usize) -> bool {
     let (mut ts, mut lost) = (0, 0);
     // SAFETY: `buffer` is the buffer that is read. Its next record exists as long as this reader
     // excludes other readers and does not consume it.
@@ -245,12 +245,12 @@ unsafe fn print_next(iter: *mut abi::trace_iterator, at: IterPos, pack: &Pack) -
         let first = reader.first(iter, pack);
         let words = pack.in_place();
         let own = Cursor::new(pack, &words, first, 0);
-        let Some(said) = own.next else {
+        let Some(decoded) = own.next else {
             return print_nothing(iter);
         };
         let mut next = own;
         next.advance(&words);
-        let shown = Shown::new(&said, next.next.as_ref());
+        let shown = Shown::new(&decoded, next.next.as_ref());
         if shown.nr > 1 {
             next.advance(&words);
         }
@@ -260,7 +260,7 @@ unsafe fn print_next(iter: *mut abi::trace_iterator, at: IterPos, pack: &Pack) -
         let (len, is_comment) = (text.len(), text.ends_with(COMMENT));
         // Prints the columns again, without a text, to find out their length.
         let kind = (*at.entry).type_;
-        let mut single = Single::new(kind, own.pid, &said, &shown);
+        let mut single = Single::new(kind, own.pid, &decoded, &shown);
         single.what = NOTHING;
         let here = IterPos { lost: 0, ..at };
         let (printed, before) = print_single(iter, &mut single, here);

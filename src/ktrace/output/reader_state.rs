@@ -19,7 +19,7 @@ use crate::ktrace::compact::encoding::MAX_WORDS;
 /// A reader's state of the last pack that it read from a CPU. The position of a reader that
 /// consumes records is in the pack itself ([`Pack::taken()`]), for the next reader.
 #[derive(Clone, Copy, Default)]
-pub(in crate::ktrace) struct Place {
+pub(in crate::ktrace) struct ReadPos {
     serial: u32,
     /// Number of items that were printed, and that number before the last line.
     pub(in crate::ktrace) done: usize,
@@ -28,7 +28,7 @@ pub(in crate::ktrace) struct Place {
     pub(super) joined: Option<u32>,
 }
 
-impl Place {
+impl ReadPos {
     /// Returns the number of items of a pack to skip. With `given_up`, the text of the last line
     /// was discarded, and that line does not count.
     pub(in crate::ktrace) fn begin(&mut self, pack: &Pack, given_up: bool) -> usize {
@@ -50,7 +50,7 @@ impl Place {
 
 /// A reader's state for a CPU.
 pub(in crate::ktrace) struct Source {
-    pub(in crate::ktrace) place: Place,
+    pub(in crate::ktrace) read_pos: ReadPos,
     /// The pack that a file has printed in part, and a copy of its words.
     pub(in crate::ktrace) open: Option<Cursor>,
     pub(in crate::ktrace) words: [u64; MAX_WORDS],
@@ -58,7 +58,7 @@ pub(in crate::ktrace) struct Source {
 
 impl Source {
     const NOTHING: Self = Self {
-        place: Place {
+        read_pos: ReadPos {
             serial: 0,
             done: 0,
             before: 0,

@@ -84,7 +84,7 @@ pub(super) struct Shown {
 
 impl Shown {
     /// Creates the line of an item, and of the next one if the two are a call without callees.
-    pub(super) fn new(said: &DecodedItem, next: Option<&DecodedItem>) -> Self {
+    pub(super) fn new(decoded: &DecodedItem, next: Option<&DecodedItem>) -> Self {
         let of_call = |what, call: &Call, time: u64| Self {
             what,
             func: call.func,
@@ -93,37 +93,37 @@ impl Shown {
             time,
             nr: 1,
         };
-        match (&said.item, next.map(|next| &next.item)) {
+        match (&decoded.item, next.map(|next| &next.item)) {
             (Item::Function { ip, parent_ip }, _) => Self {
                 what: FUNCTION,
                 func: *ip,
                 place: *parent_ip as u64,
                 ns: 0,
-                time: said.time,
+                time: decoded.time,
                 nr: 1,
             },
             // A line with the beginning of a call has the time of that beginning.
             (Item::Begin(call), Some(Item::Return(ret)))
-                if said.item.is_ended_by(&Item::Return(*ret)) =>
+                if decoded.item.is_ended_by(&Item::Return(*ret)) =>
             {
                 Self {
                     nr: 2,
-                    ..of_call(LEAF, ret, said.time.saturating_sub(call.ns))
+                    ..of_call(LEAF, ret, decoded.time.saturating_sub(call.ns))
                 }
             }
-            (Item::Begin(call), _) => of_call(BEGIN, call, said.time.saturating_sub(call.ns)),
-            (Item::Leaf(call), _) => of_call(LEAF, call, said.time.saturating_sub(call.ns)),
-            (Item::Return(call), _) => of_call(RETURN, call, said.time),
+            (Item::Begin(call), _) => of_call(BEGIN, call, decoded.time.saturating_sub(call.ns)),
+            (Item::Leaf(call), _) => of_call(LEAF, call, decoded.time.saturating_sub(call.ns)),
+            (Item::Return(call), _) => of_call(RETURN, call, decoded.time),
         }
     }
 }
 
 impl Single {
-    pub(super) fn new(kind: u16, pid: c_int, said: &DecodedItem, shown: &Shown) -> Self {
+    pub(super) fn new(kind: u16, pid: c_int, decoded: &DecodedItem, shown: &Shown) -> Self {
         let mut this: Self = pin_init::zeroed();
         this.header.type_ = kind;
-        this.header.flags = said.flags;
-        this.header.preempt_count = said.preempt_count;
+        this.header.flags = decoded.flags;
+        this.header.preempt_count = decoded.preempt_count;
         this.header.pid = pid;
         this.what = shown.what;
         this.func = shown.func as u64;
@@ -189,7 +189,7 @@ pub(super) unsafe fn print_text(iter: *mut abi::trace_iterator, at: &IterPos) ->
         let ns = addr_of!((*single).ns).read_unaligned();
         if what == FUNCTION {
             let header = at.entry.read_unaligned();
-            let said = DecodedItem {
+            let decoded = DecodedItem {
                 item: Item::Function {
                     ip: func,
                     parent_ip: place as usize,
@@ -198,7 +198,7 @@ pub(super) unsafe fn print_text(iter: *mut abi::trace_iterator, at: &IterPos) ->
                 flags: header.flags,
                 preempt_count: header.preempt_count,
             };
-            let (mut made, len) = SyntheticRecord::new(header.pid, &said);
+            let (mut made, len) = SyntheticRecord::new(header.pid, &decoded);
             IterPos {
                 entry: made.as_mut_ptr(),
                 size: len as c_int,

@@ -30,15 +30,15 @@ fn entry_of(call: &Call) -> GraphEntry {
     }
 }
 
-/// Returns the return of a call, as the item `said` describes it.
-pub(super) fn return_of(said: &DecodedItem, call: &Call) -> GraphReturn {
+/// Returns the return of a call, as the item `decoded` describes it.
+pub(super) fn return_of(decoded: &DecodedItem, call: &Call) -> GraphReturn {
     GraphReturn {
         call: entry_of(call),
         overrun: 0,
         // Calls with a recorded return value are not packed.
         value: None,
-        calltime_ns: said.time.wrapping_sub(call.ns),
-        rettime_ns: said.time,
+        calltime_ns: decoded.time.wrapping_sub(call.ns),
+        rettime_ns: decoded.time,
     }
 }
 
@@ -53,13 +53,13 @@ impl SyntheticRecord {
     }
 
     /// Makes the record of an item. Returns it with its length in bytes.
-    pub(in crate::ktrace) fn new(pid: c_int, said: &DecodedItem) -> (Self, usize) {
+    pub(in crate::ktrace) fn new(pid: c_int, decoded: &DecodedItem) -> (Self, usize) {
         let mut made = Self([0; 128]);
         let place = made.0.as_mut_ptr();
         let header: *mut abi::trace_entry = place.cast();
         // SAFETY: `made` is larger than any of these records, and aligned to eight bytes.
         unsafe {
-            let (kind, len) = match said.item {
+            let (kind, len) = match decoded.item {
                 Item::Function { ip, parent_ip } => {
                     let entry: *mut abi::ftrace_entry = place.cast();
                     addr_of_mut!((*entry).ip).write_unaligned(ip as c_ulong);
@@ -74,15 +74,15 @@ impl SyntheticRecord {
                     (abi::trace_type_TRACE_GRAPH_ENT, len)
                 }
                 Item::Return(call) => {
-                    let ret = return_of(said, &call);
+                    let ret = return_of(decoded, &call);
                     record::fill_graph_return(place, &ret);
                     let len = record::graph_return_len(&ret);
                     (abi::trace_type_TRACE_GRAPH_RET, len)
                 }
             };
             addr_of_mut!((*header).type_).write(kind as u16);
-            addr_of_mut!((*header).flags).write(said.flags);
-            addr_of_mut!((*header).preempt_count).write(said.preempt_count);
+            addr_of_mut!((*header).flags).write(decoded.flags);
+            addr_of_mut!((*header).preempt_count).write(decoded.preempt_count);
             addr_of_mut!((*header).pid).write(pid);
             (made, len)
         }

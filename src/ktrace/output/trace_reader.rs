@@ -91,7 +91,7 @@ impl Shared {
             for (n, word) in source.words.iter_mut().enumerate() {
                 *word = words.word(n);
             }
-            let first = source.place.begin(pack, false);
+            let first = source.read_pos.begin(pack, false);
             let cursor = Cursor::new(pack, source.words.as_slice(), first, lost);
             if cursor.next.is_some() {
                 source.open = Some(cursor);
@@ -117,7 +117,7 @@ impl Shared {
         for _ in 0..nr {
             open.advance(source.words.as_slice());
         }
-        source.place.done = source.place.done.wrapping_add(nr);
+        source.read_pos.done = source.read_pos.done.wrapping_add(nr);
         if open.next.is_none() {
             source.open = None;
             self.nr_open = self.nr_open.wrapping_sub(1);
@@ -292,8 +292,8 @@ unsafe fn print_open(
             let what = (open.pid, cpu as c_int, open.lost);
             Some((what, open.next?, open.ahead(source.words.as_slice())))
         };
-        let (what, said, ahead) = next(&*shared)?;
-        let (_, with_next) = print_item(iter, what, &said, ahead, shared)?;
+        let (what, decoded, ahead) = next(&*shared)?;
+        let (_, with_next) = print_item(iter, what, &decoded, ahead, shared)?;
         let before = (*shared).nr_open;
         (*shared).advance(cpu, usize::from(with_next).wrapping_add(1));
         Some((*shared).nr_open == before)

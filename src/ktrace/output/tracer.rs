@@ -44,7 +44,7 @@ pub trait Tracer: Send + Sync + 'static {
     fn head(options: u32) -> Head;
 
     /// Makes the tracer the current one of `tr`, where its options are `flags`. Called only after
-    /// it was adopted there. Under `trace_types_lock`.
+    /// it was attached there. Under `trace_types_lock`.
     ///
     /// # Errors
     ///

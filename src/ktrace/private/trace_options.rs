@@ -38,11 +38,16 @@ macro_rules! options {
 }
 
 options! {
-    PRINT_PARENT = trace_iterator_bits_TRACE_ITER_PRINT_PARENT_BIT or trace_iterator_flags_TRACE_ITER_PRINT_PARENT;
-    SYM_OFFSET = trace_iterator_bits_TRACE_ITER_SYM_OFFSET_BIT or trace_iterator_flags_TRACE_ITER_SYM_OFFSET;
-    SYM_ADDR = trace_iterator_bits_TRACE_ITER_SYM_ADDR_BIT or trace_iterator_flags_TRACE_ITER_SYM_ADDR;
-    CONTEXT_INFO = trace_iterator_bits_TRACE_ITER_CONTEXT_INFO_BIT or trace_iterator_flags_TRACE_ITER_CONTEXT_INFO;
-    LATENCY_FMT = trace_iterator_bits_TRACE_ITER_LATENCY_FMT_BIT or trace_iterator_flags_TRACE_ITER_LATENCY_FMT;
+    PRINT_PARENT = trace_iterator_bits_TRACE_ITER_PRINT_PARENT_BIT
+        or trace_iterator_flags_TRACE_ITER_PRINT_PARENT;
+    SYM_OFFSET = trace_iterator_bits_TRACE_ITER_SYM_OFFSET_BIT
+        or trace_iterator_flags_TRACE_ITER_SYM_OFFSET;
+    SYM_ADDR = trace_iterator_bits_TRACE_ITER_SYM_ADDR_BIT
+        or trace_iterator_flags_TRACE_ITER_SYM_ADDR;
+    CONTEXT_INFO = trace_iterator_bits_TRACE_ITER_CONTEXT_INFO_BIT
+        or trace_iterator_flags_TRACE_ITER_CONTEXT_INFO;
+    LATENCY_FMT = trace_iterator_bits_TRACE_ITER_LATENCY_FMT_BIT
+        or trace_iterator_flags_TRACE_ITER_LATENCY_FMT;
 }
 
 /// `TRACE_ITER_BITMASK_LIST`; 0 in older kernels, which have only one format for bitmasks.

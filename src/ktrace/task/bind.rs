@@ -120,7 +120,7 @@ macro_rules! bind_task_hooks {
 
             #[no_mangle]
             extern "C" fn ktrace_recheck_tasks() {
-                hooks::with_hooks::<$hooks>(TaskHooks::settle);
+                hooks::with_hooks::<$hooks>(TaskHooks::recheck);
             }
 
             #[no_mangle]

@@ -14,7 +14,7 @@ use crate::ktrace::sync::{
 /// Callbacks for events in the life of tasks.
 ///
 /// All are called while `&self` is alive, and until
-/// [`Registration`](super::registration::Registration) is dropped. Only [`TaskHooks::settle`] and
+/// [`Registration`](super::registration::Registration) is dropped. Only [`TaskHooks::recheck`] and
 /// [`TaskHooks::reclaim`] may sleep, or allocate with other flags than `GFP_ATOMIC`.
 pub trait TaskHooks: Send + Sync + Sized + 'static {
     /// Returns the bits of the trace mask for a task that is not an idle task. May be called with
@@ -46,7 +46,7 @@ pub trait TaskHooks: Send + Sync + Sized + 'static {
 
     /// Called by a worker after [`schedule_recheck`](super::registration::schedule_recheck), once
     /// at a time. May sleep.
-    fn settle(&self);
+    fn recheck(&self);
 
     /// Called by a worker after [`reclaim_later`](super::registration::reclaim_later), once at a
     /// time. May sleep.

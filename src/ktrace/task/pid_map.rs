@@ -71,7 +71,7 @@ pub const IDS: u32 = 1 << (ROOT_BITS + MID_BITS + LEAF_BITS);
 const FEW_LEAVES: usize = 512;
 
 type Leaf<T> = [T; LEAF];
-type Mid<T> = [Place<T>; MID];
+type Middle<T> = [LeafPtr<T>; MID];
 
 extern "C" {
     fn ktrace_synchronize_probes();
@@ -84,12 +84,12 @@ extern "C" {
 /// Without that bit, the pointer is null or came from [`KBox::into_raw`]. The caller that changes
 /// it to null owns the box, and must free it only when no reader can have a reference to it any
 /// more.
-struct Place<T>(AtomicPtr<Leaf<T>>);
+struct LeafPtr<T>(AtomicPtr<Leaf<T>>);
 
 /// The bit that marks a leaf as in use. It is free because no allocated leaf has an odd address.
 const IN_USE: usize = 1;
 
-impl<T> Place<T> {
+impl<T> LeafPtr<T> {
     /// Creates an entry without a leaf.
     const fn empty() -> Self {
         Self(AtomicPtr::null())
@@ -159,11 +159,11 @@ impl<T> Place<T> {
 /// Each pointer in `root` is null or came from [`KBox::into_raw`]. It changes at most once, from
 /// null, until the map is dropped.
 pub struct PidMap<T> {
-    root: KBox<[AtomicPtr<Mid<T>>; ROOT]>,
+    root: KBox<[AtomicPtr<Middle<T>>; ROOT]>,
     /// The number of leaves, and the number above which they are reclaimed.
     leaves: Atomic<usize>,
     most_leaves: Atomic<usize>,
-    mids: Atomic<usize>,
+    middles: Atomic<usize>,
 }
 
 // SAFETY: The map owns its values and gives out shared references to them.
@@ -192,48 +192,48 @@ impl<T: Default> PidMap<T> {
             root,
             leaves: Atomic::new(0),
             most_leaves: Atomic::new(FEW_LEAVES),
-            mids: Atomic::new(0),
+            middles: Atomic::new(0),
         })
     }
 
     /// Returns the entry for the leaf of `id`, if its inner node exists.
     #[inline]
-    fn place(&self, id: u32) -> Option<&Place<T>> {
-        let mid = self.root.get(root_index(id))?.read_once();
+    fn leaf_ptr(&self, id: u32) -> Option<&LeafPtr<T>> {
+        let middle = self.root.get(root_index(id))?.read_once();
         // SAFETY: By the type invariant, null or a live box. It was initialised before
-        // `place_or_insert()` published the pointer that is dereferenced here.
-        unsafe { mid.as_ref() }?.get(mid_index(id))
+        // `leaf_ptr_or_insert()` published the pointer that is dereferenced here.
+        unsafe { middle.as_ref() }?.get(mid_index(id))
     }
 
     /// Returns the entry for the leaf of `id`, and creates its inner node if it does not exist.
     /// Allocates with `flags`.
-    fn place_or_insert(&self, id: u32, flags: Flags) -> Result<&Place<T>> {
+    fn leaf_ptr_or_insert(&self, id: u32, flags: Flags) -> Result<&LeafPtr<T>> {
         let root = self.root.get(root_index(id)).ok_or(EINVAL)?;
         if root.load(Acquire).is_null() {
-            let fresh = KBox::into_raw(KBox::new([const { Place::empty() }; MID], flags)?);
+            let fresh = KBox::into_raw(KBox::new([const { LeafPtr::empty() }; MID], flags)?);
             // INVARIANT: The pointer changes from null, so only once.
             match root.cmpxchg(core::ptr::null_mut(), fresh, Full) {
                 Ok(_) => {
-                    self.mids.add(1, Relaxed);
+                    self.middles.add(1, Relaxed);
                 }
                 // SAFETY: From `into_raw()` above, and not published.
                 Err(_) => drop(unsafe { KBox::from_raw(fresh) }),
             }
         }
-        self.place(id).ok_or(EINVAL)
+        self.leaf_ptr(id).ok_or(EINVAL)
     }
 
     /// Returns the value of `id`, if it exists. Callers must be in one of the contexts that the
     /// module documentation lists; NMI is one of them.
     #[inline]
     pub fn get(&self, id: u32) -> Option<&T> {
-        self.place(id)?.get()?.get(leaf_index(id))
+        self.leaf_ptr(id)?.get()?.get(leaf_index(id))
     }
 
     /// Marks the value of `id` as in use and returns it, if it exists. For a task that is being
     /// created, or that a walk over all tasks reaches.
     pub fn mark(&self, id: u32) -> Option<&T> {
-        self.place(id)?.mark()?.get(leaf_index(id))
+        self.leaf_ptr(id)?.mark()?.get(leaf_index(id))
     }
 
     /// Returns the value of `id`, creates it if it does not exist, and marks it as in use.
@@ -243,16 +243,16 @@ impl<T: Default> PidMap<T> {
     ///
     /// `ENOMEM`; `EINVAL` if `id` is not below [`IDS`].
     pub fn get_or_insert(&self, id: u32, flags: Flags) -> Result<&T> {
-        let place = self.place_or_insert(id, flags)?;
+        let leaf_ptr = self.leaf_ptr_or_insert(id, flags)?;
         loop {
-            if let Some(leaf) = place.mark() {
+            if let Some(leaf) = leaf_ptr.mark() {
                 return leaf.get(leaf_index(id)).ok_or(EINVAL);
             }
             let fresh = KBox::new(core::array::from_fn::<T, LEAF, _>(|_| T::default()), flags)?;
             let fresh = KBox::into_raw(fresh);
             let word = fresh.map_addr(|address| address | IN_USE);
             // INVARIANT: The word is a pointer from `into_raw()` with the mark.
-            match place.0.cmpxchg(core::ptr::null_mut(), word, Full) {
+            match leaf_ptr.0.cmpxchg(core::ptr::null_mut(), word, Full) {
                 Ok(_) => {
                     self.leaves.add(1, Relaxed);
                 }
@@ -273,28 +273,31 @@ impl<T: Default> PidMap<T> {
             .leaves
             .load(Relaxed)
             .saturating_mul(size_of::<Leaf<T>>());
-        let mids = self.mids.load(Relaxed).saturating_mul(size_of::<Mid<T>>());
+        let middles = self
+            .middles
+            .load(Relaxed)
+            .saturating_mul(size_of::<Middle<T>>());
         leaves
-            .saturating_add(mids)
-            .saturating_add(size_of::<[AtomicPtr<Mid<T>>; ROOT]>())
+            .saturating_add(middles)
+            .saturating_add(size_of::<[AtomicPtr<Middle<T>>; ROOT]>())
     }
 
     /// Frees the leaves of IDs that no task has any more. `mark_all` must walk over all tasks and
     /// mark their values with [`PidMap::mark`]; it is called twice. Sleeps for several grace
     /// periods. There must be only one caller at a time.
     pub fn reclaim(&self, mark_all: impl Fn()) {
-        self.for_each_place(Place::unmark);
+        self.for_each_leaf_ptr(LeafPtr::unmark);
         mark_all();
         // SAFETY: May sleep, as the documentation of this function says.
         unsafe { bindings::synchronize_rcu_tasks() };
         mark_all();
         let mut unused = KVVec::new();
-        self.for_each_place(|place| {
+        self.for_each_leaf_ptr(|leaf_ptr| {
             // If memory for the list is short, the remaining leaves are freed next time.
             if unused.reserve(1, GFP_KERNEL).is_err() {
                 return;
             }
-            if let Some(leaf) = place.take_unused() {
+            if let Some(leaf) = leaf_ptr.take_unused() {
                 // Does not fail, since room was reserved. If it did, the leaf would leak instead of
                 // being freed while readers use it.
                 if let Err(error) = unused.push_within_capacity(leaf) {
@@ -317,11 +320,11 @@ impl<T: Default> PidMap<T> {
     }
 
     /// Calls `visit` with the entry of each leaf in the existing inner nodes, including empty ones.
-    fn for_each_place(&self, mut visit: impl FnMut(&Place<T>)) {
-        for mid in self.root.iter() {
+    fn for_each_leaf_ptr(&self, mut visit: impl FnMut(&LeafPtr<T>)) {
+        for middle in self.root.iter() {
             // SAFETY: By the type invariant, null or a live box.
-            if let Some(mid) = unsafe { mid.load(Acquire).as_ref() } {
-                mid.iter().for_each(&mut visit);
+            if let Some(middle) = unsafe { middle.load(Acquire).as_ref() } {
+                middle.iter().for_each(&mut visit);
             }
         }
     }
@@ -329,9 +332,9 @@ impl<T: Default> PidMap<T> {
     /// Calls `visit` with every value that exists, including those that were created together with
     /// another value of the same leaf. `visit` must not sleep.
     pub fn for_each(&self, mut visit: impl FnMut(&T)) {
-        self.for_each_place(|place| {
+        self.for_each_leaf_ptr(|leaf_ptr| {
             let _guard = rcu::read_lock();
-            if let Some(leaf) = place.get() {
+            if let Some(leaf) = leaf_ptr.get() {
                 leaf.iter().for_each(&mut visit);
             }
         });
@@ -340,19 +343,19 @@ impl<T: Default> PidMap<T> {
 
 impl<T> Drop for PidMap<T> {
     fn drop(&mut self) {
-        for mid in self.root.iter() {
-            let mid = mid.load(Relaxed);
-            if mid.is_null() {
+        for middle in self.root.iter() {
+            let middle = middle.load(Relaxed);
+            if middle.is_null() {
                 continue;
             }
             // SAFETY: From `into_raw()` by the type invariant, and `&mut self` shows that there is
             // no other user.
-            let mid = unsafe { KBox::from_raw(mid) };
-            for place in mid.iter() {
-                let leaf = Place::leaf_of(place.0.load(Relaxed));
+            let middle = unsafe { KBox::from_raw(middle) };
+            for leaf_ptr in middle.iter() {
+                let leaf = LeafPtr::leaf_of(leaf_ptr.0.load(Relaxed));
                 if !leaf.is_null() {
-                    // SAFETY: From `into_raw()` by the invariant of `Place`, and `&mut self` shows
-                    // that there is no other user.
+                    // SAFETY: From `into_raw()` by the invariant of `LeafPtr`, and `&mut self`
+                    // shows that there is no other user.
                     drop(unsafe { KBox::from_raw(leaf) });
                 }
             }

@@ -108,7 +108,7 @@ impl<T: Bound> Drop for Registration<T> {
     }
 }
 
-/// Makes a worker call [`TaskHooks::settle`](super::hooks::TaskHooks::settle) soon, at least once
+/// Makes a worker call [`TaskHooks::recheck`](super::hooks::TaskHooks::recheck) soon, at least once
 /// for any number of calls of this function. Any context except NMI, while there is a
 /// [`Registration`].
 pub fn schedule_recheck() {

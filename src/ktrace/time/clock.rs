@@ -68,17 +68,17 @@ pub fn trace_clock() -> Option<Reading> {
 
 /// The rate of a trace clock relative to the CPU's counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pace {
+pub enum ClockRate {
     /// Does not count ns, or is too coarse: `uptime` counts ticks.
     Coarse,
     /// Constant rate: the kernel derives the clock from the counter with a fixed factor.
-    Even,
+    Constant,
     /// Variable rate: the clock is adjusted together with the time of day (`adjtimex()`).
-    Uneven,
+    Variable,
 }
 
 /// Returns the rate of the clock of `tr`. Any context.
-pub fn pace(tr: &TraceArray) -> Pace {
+pub fn rate(tr: &TraceArray) -> ClockRate {
     // SAFETY: By the invariant of `TraceArray`, `tr` is alive. `clock_id` is an aligned word and
     // the index of an entry. `check_table()` has verified the layout of entries; the table is
     // constant, and its names are C strings.
@@ -88,10 +88,10 @@ pub fn pace(tr: &TraceArray) -> Pace {
         ((*entry).in_ns != 0, CStr::from_chars((*entry).name))
     };
     match name.to_bytes() {
-        _ if !in_ns => Pace::Coarse,
-        b"uptime" => Pace::Coarse,
-        b"local" | b"global" | b"perf" | b"mono_raw" => Pace::Even,
-        _ => Pace::Uneven,
+        _ if !in_ns => ClockRate::Coarse,
+        b"uptime" => ClockRate::Coarse,
+        b"local" | b"global" | b"perf" | b"mono_raw" => ClockRate::Constant,
+        _ => ClockRate::Variable,
     }
 }
 

@@ -90,8 +90,8 @@ macro_rules! __trace_event_class_module {
                     ($($value,)+);
                 let mut layout = __event::layout::Layout::new::<Record>();
                 $(
-                    let wish = <$type as __event::field::Field>::wish($field);
-                    let $field = ($field, layout.add(wish));
+                    let dyn_size = <$type as __event::field::Field>::dyn_size($field);
+                    let $field = ($field, layout.add(dyn_size));
                 )+
                 let start = sink.reserve(layout.size());
                 if start.is_null() {

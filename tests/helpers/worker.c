@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Usage: actor DIRECTORY NAME
+ * Usage: worker DIRECTORY NAME
  *
  * A task that executes commands of a test. Commands are read from the FIFO
- * DIRECTORY/NAME.in, one per line. When a command is done, the actor writes a line
+ * DIRECTORY/NAME.in, one per line. When a command is done, the worker writes a line
  * to DIRECTORY/NAME.out. So a test knows exactly which calls were made, and that
  * they have returned. The functions for tests are in tests/lib/workers.sh.
  *
@@ -16,9 +16,9 @@
  *	cpu N		runs on this CPU only
  *	write FILE TEXT	writes TEXT to a file
  *	keep FILE TEXT	writes TEXT to a file and leaves it open until exec (O_CLOEXEC)
- *	fork NAME [ID]	creates a process, which is an actor NAME; answers with its PID,
+ *	fork NAME [ID]	creates a process, which is a worker NAME; answers with its PID,
  *			which is ID if given
- *	thread NAME	creates a thread, which is an actor NAME; answers with its TID
+ *	thread NAME	creates a thread, which is a worker NAME; answers with its TID
  *	exec PATH	executes PATH with the same arguments; the new program answers
  *	reap		waits for all children
  *	exit		exits without an answer; only this thread, unless it is the last
@@ -43,7 +43,7 @@
 #include <time.h>
 #include <unistd.h>
 
-struct actor {
+struct worker {
 	char name[32];
 	int in, out;
 	/* Input from the FIFO that was not processed yet. */
@@ -55,16 +55,16 @@ static const char *directory;
 
 static void die(const char *what)
 {
-	fprintf(stderr, "actor: %s: %s\n", what, strerror(errno));
+	fprintf(stderr, "worker: %s: %s\n", what, strerror(errno));
 	_exit(2);
 }
 
-static void path_of(const struct actor *self, const char *which, char path[PATH_MAX])
+static void path_of(const struct worker *self, const char *which, char path[PATH_MAX])
 {
 	snprintf(path, PATH_MAX, "%s/%s.%s", directory, self->name, which);
 }
 
-static void answer(const struct actor *self, const char *format, ...)
+static void answer(const struct worker *self, const char *format, ...)
 {
 	char line[128];
 	va_list args;
@@ -81,7 +81,7 @@ static void answer(const struct actor *self, const char *format, ...)
  * Opens each FIFO for reading and writing, so that read() does not return end of file when the
  * other side closes its end.
  */
-static void open_fifos(struct actor *self)
+static void open_fifos(struct worker *self)
 {
 	char path[PATH_MAX];
 
@@ -156,7 +156,7 @@ static void call_burn(void)
 		__asm__ __volatile__("" : : "r" (i));
 }
 
-/* The first entry is the call that tests trace if any call will do: only actors make it. */
+/* The first entry is the call that tests trace if any call will do: only workers make it. */
 typedef void call_fn(void);
 
 static const struct {
@@ -189,7 +189,7 @@ static call_fn *find_call(const char *name)
 	return NULL;
 }
 
-static unsigned long spin(const struct actor *self, call_fn *call)
+static unsigned long spin(const struct worker *self, call_fn *call)
 {
 	struct pollfd fd = { .fd = self->in, .events = POLLIN };
 	unsigned long n = 0, i;
@@ -204,9 +204,9 @@ static unsigned long spin(const struct actor *self, call_fn *call)
 
 static void *act(void *arg);
 
-static struct actor *new_actor(const char *name)
+static struct worker *new_worker(const char *name)
 {
-	struct actor *new = calloc(1, sizeof(*new));
+	struct worker *new = calloc(1, sizeof(*new));
 
 	if (!new)
 		die("calloc");
@@ -234,7 +234,7 @@ static pid_t new_process(const char *name, pid_t id)
 		die("fork");
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		act(new_actor(name));
+		act(new_worker(name));
 		_exit(0);
 	}
 	return pid;
@@ -256,7 +256,7 @@ static pid_t new_thread(const char *name)
 	pid_t id;
 
 	pthread_barrier_init(&thread_runs, NULL, 2);
-	if (pthread_create(&thread, NULL, new_thread_runs, new_actor(name)))
+	if (pthread_create(&thread, NULL, new_thread_runs, new_worker(name)))
 		die("pthread_create");
 	pthread_barrier_wait(&thread_runs);
 	id = thread_id;
@@ -264,8 +264,8 @@ static pid_t new_thread(const char *name)
 	return id;
 }
 
-/* Executes one command. Returns 0 if the actor must exit. */
-static int obey(struct actor *self, char *line, unsigned long spun)
+/* Executes one command. Returns 0 if the worker must exit. */
+static int obey(struct worker *self, char *line, unsigned long spun)
 {
 	char word[16] = "", argument[128] = "", more[32] = "";
 	long n;
@@ -341,7 +341,7 @@ static int obey(struct actor *self, char *line, unsigned long spun)
 
 static void *act(void *arg)
 {
-	struct actor *self = arg;
+	struct worker *self = arg;
 	unsigned long spun = 0;
 	char *end;
 	ssize_t n;
@@ -377,10 +377,10 @@ static void *act(void *arg)
 
 int main(int argc, char **argv)
 {
-	struct actor *self;
+	struct worker *self;
 
 	if (argc != 3) {
-		fprintf(stderr, "usage: actor DIRECTORY NAME\n");
+		fprintf(stderr, "usage: worker DIRECTORY NAME\n");
 		return 2;
 	}
 	directory = argv[1];
@@ -389,7 +389,7 @@ int main(int argc, char **argv)
 	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (zero < 0 || null < 0)
 		die("/dev");
-	self = new_actor(argv[2]);
+	self = new_worker(argv[2]);
 	open_fifos(self);
 	answer(self, "%d\n", gettid());
 	act(self);
