@@ -8,6 +8,7 @@ mod fields;
 mod packs;
 mod reorder;
 mod symbols;
+mod values;
 
 use std::{
     ffi::CString,
@@ -37,6 +38,7 @@ pub use symbols::{
     FuncId,
     Symbols, //
 };
+pub use values::FieldValue;
 
 use crate::sys;
 use decode::Decoder;

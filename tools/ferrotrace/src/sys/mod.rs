@@ -7,6 +7,7 @@ mod fault;
 mod format;
 mod input;
 mod iterate;
+mod text;
 
 pub use fault::{
     Progress, //
