@@ -81,11 +81,6 @@ impl Number {
         Some(self.get(data)? as i64)
     }
 
-    /// Returns whether the field is a signed number.
-    pub fn is_signed(&self) -> bool {
-        self.field.signed
-    }
-
     /// Returns the lower 32 bits of the value.
     #[inline]
     #[expect(
