@@ -46,7 +46,7 @@ pub struct Graph<'a> {
     pending: FxHashMap<usize, Pending>,
     /// The times of the call that returns next on a CPU.
     times: FxHashMap<usize, CallTimes>,
-    /// The depth at which comments of a CPU are indented.
+    /// The depth of the call in which comments of a CPU are.
     depths: FxHashMap<usize, i32>,
     comms: FxHashMap<i32, Comm>,
 }
@@ -128,14 +128,14 @@ impl<'a> Graph<'a> {
         self.lines.push_back(Line::Begin(columns, function));
         let pid = event.pid;
         self.pending.insert(event.cpu, Pending { line, pid, call });
-        self.depths.insert(event.cpu, call.depth.saturating_add(1));
+        self.depths.insert(event.cpu, call.depth);
     }
 
     fn end(&mut self, event: &Event<'_>, call: CallId, ns: u64, symbols: &Symbols<'_>) {
         let times = self.times.remove(&event.cpu);
         let times = times.filter(|times| times.call == call);
         let times = times.map(|times| Times(&times, symbols).to_string());
-        self.depths.insert(event.cpu, call.depth);
+        self.depths.insert(event.cpu, call.depth.saturating_sub(1));
         let pending = self.pending.get(&event.cpu).copied();
         if let Some(pending) = pending.filter(|p| p.call == call && p.pid == event.pid) {
             self.pending.remove(&event.cpu);
@@ -158,7 +158,10 @@ impl<'a> Graph<'a> {
     fn comment(&mut self, event: &Event<'_>, text: &str, symbols: &Symbols<'_>) {
         self.complete_begin(event.cpu);
         let columns = self.columns(event.time, event, symbols);
-        let depth = self.depths.get(&event.cpu).copied().unwrap_or(0);
+        // As in the kernel, comments in an outermost call are not indented.
+        let depth = self.depths.get(&event.cpu).copied();
+        let depth = depth.filter(|depth| *depth > 0);
+        let depth = depth.map_or(0, |depth| depth.saturating_add(1));
         let text = text.trim_end().replace("*/", "*\\/");
         self.line(format!("{columns}{:1$}/* {text} */\n", "", indent(depth)));
     }
