@@ -114,11 +114,6 @@ impl Model {
         }
     }
 
-    /// Returns what is known about a task that is alive.
-    pub fn task(&self, id: TaskId) -> Option<&Task> {
-        self.tasks.get(&id)
-    }
-
     /// Ends all states and calls at the time of the latest event.
     pub fn finish(&mut self, visitor: &mut impl Visitor) {
         let mut tasks: Vec<_> = self.tasks.drain().map(|(_, task)| task).collect();

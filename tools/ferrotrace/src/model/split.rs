@@ -21,7 +21,9 @@ pub struct Split {
 impl Split {
     /// Returns the time that is divided.
     pub fn wall(&self) -> u64 {
-        self.run + self.wait + self.block
+        self.run
+            .saturating_add(self.wait)
+            .saturating_add(self.block)
     }
 
     /// Divides `wall`. What neither `wait` nor `block` accounts for is run.
@@ -38,9 +40,9 @@ impl Split {
 
 impl AddAssign for Split {
     fn add_assign(&mut self, other: Self) {
-        self.run += other.run;
-        self.wait += other.wait;
-        self.block += other.block;
+        self.run = self.run.saturating_add(other.run);
+        self.wait = self.wait.saturating_add(other.wait);
+        self.block = self.block.saturating_add(other.block);
     }
 }
 

@@ -117,9 +117,10 @@ impl States {
         next: State,
         mut emit: impl FnMut(Interval),
     ) -> u64 {
+        self.forget_dead();
         let begin = time.saturating_sub(ns);
         let (start, end) = match self.open {
-            None => (begin.max(self.first.min(time)), time),
+            None => (begin.max(self.first), time.max(self.first)),
             Some((state, since)) => {
                 let joined = since.saturating_add(ns);
                 if state.is_like(&was) && joined.abs_diff(time) <= TOLERANCE_NS {
@@ -144,7 +145,8 @@ impl States {
 
     /// The task changed to the state `next` at `time`, by an event that knows no duration.
     pub(super) fn change(&mut self, time: u64, next: State, mut emit: impl FnMut(Interval)) -> u64 {
-        let mut at = time;
+        self.forget_dead();
+        let mut at = time.max(self.first);
         if let Some((state, since)) = self.open {
             at = time.max(since);
             self.close(state, since, at, Detail::None, &mut emit);
@@ -162,6 +164,14 @@ impl States {
         }
     }
 
+    /// If the task has ended, another one has its id now.
+    fn forget_dead(&mut self) {
+        if let Some((State::Dead, since)) = self.open {
+            self.open = None;
+            self.first = self.first.max(since);
+        }
+    }
+
     fn close(
         &mut self,
         state: State,
@@ -170,7 +180,7 @@ impl States {
         detail: Detail,
         emit: &mut impl FnMut(Interval),
     ) {
-        if start == end {
+        if start >= end {
             return;
         }
         match state {

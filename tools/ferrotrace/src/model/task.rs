@@ -164,7 +164,7 @@ impl Task {
             return;
         };
         let split = match &times {
-            Some(times) if times.run_ns + times.wait_ns + times.block_ns != 0 => {
+            Some(times) if times.run_ns | times.wait_ns | times.block_ns != 0 => {
                 Split::new(ns, times.wait_ns, times.block_ns)
             }
             _ => self.computed(&call, ns),
@@ -221,7 +221,6 @@ impl Task {
         }
         let ended = Call {
             func: call.id.func,
-            start: call.start,
             end,
             split,
             own: split - call.callees,

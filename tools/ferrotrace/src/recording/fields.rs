@@ -17,7 +17,11 @@ pub struct Number {
 impl Number {
     /// Returns the field of this name; `None` if there is none, or if it is not a number.
     pub fn new(format: &EventFormat<'_>, name: &std::ffi::CStr, big_endian: bool) -> Option<Self> {
-        let field = format.field(name)?;
+        Self::of(format.field(name)?, big_endian)
+    }
+
+    /// Wraps a field; `None` if it is not a number.
+    pub fn of(field: Field, big_endian: bool) -> Option<Self> {
         let is_number = matches!(field.size, 1 | 2 | 4 | 8) && !field.array && !field.string;
         is_number.then_some(Self { field, big_endian })
     }
@@ -77,11 +81,6 @@ impl Number {
         Some(self.get(data)? as i64)
     }
 
-    /// Returns whether the field is a signed number.
-    pub fn is_signed(&self) -> bool {
-        self.field.signed
-    }
-
     /// Returns the lower 32 bits of the value.
     #[inline]
     #[expect(
@@ -109,8 +108,12 @@ pub struct Bytes {
 impl Bytes {
     /// Returns the field of this name.
     pub fn new(format: &EventFormat<'_>, name: &std::ffi::CStr, big_endian: bool) -> Option<Self> {
-        let field = format.field(name)?;
-        Some(Self { field, big_endian })
+        Some(Self::of(format.field(name)?, big_endian))
+    }
+
+    /// Wraps a field.
+    pub fn of(field: Field, big_endian: bool) -> Self {
+        Self { field, big_endian }
     }
 
     /// Returns the bytes of the field, without those after a NUL.

@@ -8,6 +8,7 @@ mod fields;
 mod packs;
 mod reorder;
 mod symbols;
+mod values;
 
 use std::{
     ffi::CString,
@@ -37,6 +38,7 @@ pub use symbols::{
     FuncId,
     Symbols, //
 };
+pub use values::FieldValue;
 
 use crate::sys;
 use decode::Decoder;
@@ -60,16 +62,6 @@ impl Recording {
         Ok(Self { input })
     }
 
-    /// Returns the number of CPUs of the machine that was recorded.
-    pub fn nr_cpus(&self) -> usize {
-        self.input.nr_cpus()
-    }
-
-    /// Returns the format of an event by its id.
-    pub fn format(&self, id: u16) -> Option<EventFormat<'_>> {
-        self.input.event_by_id(id)
-    }
-
     /// Returns the format of an event by its name, and its group if there are several.
     pub fn format_by_name(&self, system: Option<&str>, name: &str) -> Option<EventFormat<'_>> {
         let system = system.map(CString::new).transpose().ok()?;
@@ -81,11 +73,6 @@ impl Recording {
     pub fn number(&self, format: &EventFormat<'_>, field: &str) -> Option<Number> {
         let field = CString::new(field).ok()?;
         Number::new(format, &field, self.input.is_big_endian())
-    }
-
-    /// Returns the name that a task had when the recording ended.
-    pub fn comm(&self, pid: i32) -> Option<Comm> {
-        Some(Comm::new(self.input.comm(pid)?.to_bytes()))
     }
 
     /// Creates the table of the functions that occur.

@@ -74,7 +74,7 @@ pub struct Sum {
 impl Sum {
     fn add(&mut self, ns: u64) {
         self.count += 1;
-        self.total += ns;
+        self.total = self.total.saturating_add(ns);
         self.max = self.max.max(ns);
     }
 }

@@ -85,13 +85,6 @@ impl Input {
         unsafe { bindings::tracecmd_get_tep(self.handle.as_ptr()) }
     }
 
-    /// Returns the number of CPUs of the machine that was recorded.
-    pub fn nr_cpus(&self) -> usize {
-        // SAFETY: The handle of libtraceevent is valid while the recording is open.
-        let cpus = unsafe { bindings::tep_get_cpus(self.tep()) };
-        usize::try_from(cpus).unwrap_or(0)
-    }
-
     /// Returns the number of buffers: the top one and those of instances.
     pub fn nr_buffers(&self) -> usize {
         self.buffers.len()

@@ -103,7 +103,7 @@ impl Input {
 unsafe extern "C" fn callback(
     handle: *mut bindings::tracecmd_input,
     record: *mut bindings::tep_record,
-    cpu: c_int,
+    _index: c_int,
     data: *mut c_void,
 ) -> c_int {
     // SAFETY: `data` is the state that the iteration was started with.
@@ -124,7 +124,7 @@ unsafe extern "C" fn callback(
     };
     let raw = RawRecord {
         time: record.ts,
-        cpu: usize::try_from(cpu).unwrap_or(0),
+        cpu: usize::try_from(record.cpu).unwrap_or(0),
         buffer: state.buffer,
         missed: (record.missed_events != 0).then_some(record.missed_events),
         data,

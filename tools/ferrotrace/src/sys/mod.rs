@@ -7,26 +7,20 @@ mod fault;
 mod format;
 mod input;
 mod iterate;
+mod text;
 
-pub use fault::{
-    Progress, //
-    guard,
-};
+pub use fault::guard;
 pub use format::{
     EventFormat,
     Field, //
 };
-pub use input::{
-    Function,
-    Input, //
-};
+pub use input::Input;
 pub use iterate::RawRecord;
 
 #[expect(
     dead_code,
     non_camel_case_types,
     non_upper_case_globals,
-    non_snake_case,
     reason = "bindgen keeps the names of the libraries"
 )]
 #[allow(clippy::all, unsafe_op_in_unsafe_fn)]

@@ -42,6 +42,7 @@ use crate::{
     recording::{
         Blocked,
         Comm,
+        Event,
         Since,
         Symbols,
         Waker,
@@ -61,6 +62,10 @@ pub struct Kept {
     wakeups: FxHashMap<TaskId, Wakeup>,
     /// The reason why a task was blocked before it was woken.
     reasons: FxHashMap<TaskId, Blocked>,
+    /// The CPU on which a task ran last, until its next state is written.
+    ran_on: FxHashMap<TaskId, usize>,
+    /// When the latest task on each CPU left it.
+    left: FxHashMap<usize, u64>,
     next_flow: u64,
     lost: u64,
 }
@@ -95,17 +100,32 @@ impl<W: Write> Convert<'_, '_, W> {
     }
 
     /// Writes a mark that a program made with `trace_marker`. Perfetto knows those of atrace.
-    pub fn marker(&mut self, time: u64, cpu: usize, pid: i32, text: &[u8]) {
+    pub fn marker(&mut self, event: &Event<'_>, text: &[u8]) {
         let text = String::from_utf8_lossy(text);
-        let event = FtraceEvent {
-            timestamp: Some(time),
-            pid: u32::try_from(pid).ok(),
-            print: Some(Print {
-                buf: Some(format!("{text}\n")),
-            }),
-            ..FtraceEvent::default()
+        let pid = u32::try_from(event.pid).ok();
+        if is_atrace(&text) {
+            let print = FtraceEvent {
+                timestamp: Some(event.time),
+                pid,
+                print: Some(Print {
+                    buf: Some(format!("{text}\n")),
+                }),
+                ..FtraceEvent::default()
+            };
+            return self.writer.ftrace(event.cpu, print);
+        }
+        let id = TaskId::new(event.pid, event.cpu);
+        let symbols = self.symbols;
+        let tracks = self
+            .kept
+            .tracks
+            .task(self.writer, id, || symbols.comm(id.pid()));
+        let mark = TrackEvent {
+            name: Some(text.into_owned()),
+            ..TrackEvent::default()
         };
-        self.writer.ftrace(cpu, event);
+        self.writer
+            .event(event.time, tracks.task(), TrackEventKind::Instant, mark);
     }
 
     /// Writes that records were lost.
@@ -131,6 +151,8 @@ impl<W: Write> Convert<'_, '_, W> {
             .event(time, counter, TrackEventKind::Counter, event);
     }
 
+    /// Writes that a task is in a state from `time` on. `cpu` is where it runs, or where it ran: so
+    /// Perfetto knows which CPU it has left.
     fn state(&mut self, task: &Task, time: u64, kind: TaskStateKind, cpu: Option<usize>) {
         let state = TaskState {
             cpu: cpu.and_then(|cpu| i32::try_from(cpu).ok()),
@@ -144,6 +166,34 @@ impl<W: Write> Convert<'_, '_, W> {
             ..Packet::default()
         };
         self.writer.packet(Some(time), packet);
+    }
+
+    /// Writes that a task runs. Two tasks never run on a CPU at the same time, but the times of
+    /// their events can overlap by some ns.
+    fn running(&mut self, task: &Task, interval: &Interval, cpu: usize) {
+        let left = self.kept.left.insert(cpu, interval.end).unwrap_or(0);
+        let start = interval.start.max(left).min(interval.end - 1);
+        self.state(task, start, TaskStateKind::Running, Some(cpu));
+        self.kept.ran_on.insert(task.id(), cpu);
+    }
+
+    /// Writes that a task does not run.
+    fn not_running(&mut self, task: &Task, time: u64, kind: TaskStateKind) {
+        let cpu = self.kept.ran_on.remove(&task.id());
+        self.state(task, time, kind, cpu);
+    }
+
+    /// Writes that it is not known what a task does. Perfetto has no such state: a task that ran
+    /// sleeps, any other task keeps its state.
+    fn unknown(&mut self, task: &Task, interval: &Interval) {
+        if self.kept.ran_on.contains_key(&task.id()) {
+            self.not_running(task, interval.start, TaskStateKind::InterruptibleSleep);
+        }
+        let event = TrackEvent {
+            name: Some("state unknown".to_owned()),
+            ..TrackEvent::default()
+        };
+        self.off_cpu(task, interval, event);
     }
 
     /// Writes that a task was woken, with the function in which it had slept.
@@ -251,7 +301,7 @@ impl<W: Write> Visitor for Convert<'_, '_, W> {
     fn state_begin(&mut self, task: &Task, at: u64, state: State) {
         if state == State::Dead {
             self.tracks(task);
-            self.state(task, at, TaskStateKind::Dead, None);
+            self.not_running(task, at, TaskStateKind::Dead);
             self.kept.wakeups.remove(&task.id());
             self.kept.reasons.remove(&task.id());
         }
@@ -261,9 +311,9 @@ impl<W: Write> Visitor for Convert<'_, '_, W> {
         self.tracks(task);
         let start = interval.start;
         match interval.state {
-            State::Run { cpu } => self.state(task, start, TaskStateKind::Running, Some(cpu)),
+            State::Run { cpu } => self.running(task, interval, cpu),
             State::Block { state } => {
-                self.state(task, start, sleep(state), None);
+                self.not_running(task, start, sleep(state));
                 self.blocked(task, interval, state);
             }
             State::Wait { since } => {
@@ -271,12 +321,12 @@ impl<W: Write> Visitor for Convert<'_, '_, W> {
                 let wakeup = wakeup.filter(|_| since == Since::Woken);
                 match &wakeup {
                     Some(wakeup) => self.waking(task, start, &wakeup.waker),
-                    None => self.state(task, start, TaskStateKind::Runnable, None),
+                    None => self.not_running(task, start, TaskStateKind::Runnable),
                 }
                 let flow = wakeup.and_then(|wakeup| wakeup.flow);
                 self.waited(task, interval, since, flow);
             }
-            State::Unknown => self.state(task, start, TaskStateKind::Unknown, None),
+            State::Unknown => self.unknown(task, interval),
             State::Dead => {}
         }
     }
@@ -344,6 +394,15 @@ impl<W: Write> Visitor for Convert<'_, '_, W> {
         self.writer
             .event(call.end, track, TrackEventKind::End, event);
     }
+}
+
+/// Returns whether a mark has the format of Android's `atrace`, for example `B|PID|NAME`.
+fn is_atrace(text: &str) -> bool {
+    let mut chars = text.chars();
+    let kind = chars.next().is_some_and(|kind| "BECSFINGH".contains(kind));
+    let pid = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+    kind && (chars.as_str().is_empty() && text == "E"
+        || chars.as_str().strip_prefix('|').is_some_and(pid))
 }
 
 /// Returns Perfetto's name for a state of a task that is not runnable.

@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             symbols,
         };
         match event.kind {
-            Kind::Marker { text } => convert.marker(event.time, event.cpu, event.pid, text),
+            Kind::Marker { text } => convert.marker(event, text),
             Kind::Lost { records } => convert.lost(event.time, event.cpu, records),
             Kind::Fork {
                 child, child_tgid, ..

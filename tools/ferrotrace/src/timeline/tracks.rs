@@ -51,7 +51,7 @@ pub struct TaskTracks(u64);
 impl TaskTracks {
     fn new(id: TaskId) -> Self {
         let number = match id.idle_cpu() {
-            Some(cpu) => 1 << 40 | cpu as u64,
+            Some(cpu) => (1 << 40) | cpu as u64,
             None => u64::from(id.pid().unsigned_abs()),
         };
         Self((number + 1) << 3)
