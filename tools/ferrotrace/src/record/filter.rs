@@ -117,9 +117,24 @@ fn is_function(line: &str) -> bool {
 }
 
 fn set_options(instance: &Instance, args: &Args) -> anyhow::Result<()> {
-    if args.compact {
-        set_option(instance, "ferro-compact").context("--compact")?;
+    // A new instance has the options of the top trace array.
+    for option in [
+        "ferro-graph",
+        "ferro-offcpu",
+        "ferro-irqs",
+        "noferro-profile",
+    ] {
+        set_option(instance, option)?;
     }
+    set_option(
+        instance,
+        if args.compact {
+            "ferro-compact"
+        } else {
+            "noferro-compact"
+        },
+    )
+    .context("--compact")?;
     for option in &args.options {
         set_option(instance, option).context("-O")?;
     }

@@ -61,7 +61,7 @@ pub struct Recorder {
     finished: bool,
     output: PathBuf,
     temporary: PathBuf,
-    parts: String,
+    parts: [String; 2],
 }
 
 impl Recorder {
@@ -109,7 +109,7 @@ impl Recorder {
             errors,
             finished: false,
             output: output.into(),
-            parts: format!("{}.{instance}.cpu", file_name(&temporary)),
+            parts: [instance, ""].map(|buffer| part_prefix(&temporary, buffer)),
             temporary,
         })
     }
@@ -149,14 +149,18 @@ impl Recorder {
         Ok(())
     }
 
-    /// Returns the files in which trace-cmd collects the data of each CPU.
+    /// Returns the files in which trace-cmd collects the data of each CPU. There are some for the
+    /// top trace array, too, which are empty.
     fn part_files(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(directory(&self.temporary)) else {
             return Vec::new();
         };
         entries
             .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| is_part(&file_name(path), &self.parts))
+            .filter(|path| {
+                let name = file_name(path);
+                self.parts.iter().any(|prefix| is_part(&name, prefix))
+            })
             .collect()
     }
 }
@@ -225,6 +229,12 @@ fn file_name(path: &Path) -> String {
         .into_owned()
 }
 
+/// Returns how the names of the files with the data of CPUs begin.
+fn part_prefix(file: &Path, buffer: &str) -> String {
+    let dot = if buffer.is_empty() { "" } else { "." };
+    format!("{}{dot}{buffer}.cpu", file_name(file))
+}
+
 fn is_part(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix)
         .is_some_and(|cpu| !cpu.is_empty() && cpu.bytes().all(|c| c.is_ascii_digit()))
@@ -236,6 +246,8 @@ mod tests {
 
     #[test]
     fn parts() {
+        assert_eq!(part_prefix(Path::new("/tmp/t.dat"), ""), "t.dat.cpu");
+        assert_eq!(part_prefix(Path::new("t.dat"), "x"), "t.dat.x.cpu");
         assert!(is_part("t.dat.x.cpu12", "t.dat.x.cpu"));
         for name in ["t.dat", "t.dat.x.cpu", "t.dat.x.cpu1x", "t.dat.cpu1"] {
             assert!(!is_part(name, "t.dat.x.cpu"), "{name}");

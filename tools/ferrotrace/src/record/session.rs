@@ -107,6 +107,13 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
         bail!("the module is not loaded: sudo modprobe ferrotrace (or: sudo insmod ferrotrace.ko)");
     }
     filter::check(args)?;
+    let disk = directory(&args.output);
+    if free_space(disk).is_ok_and(|free| free < RESERVE) {
+        bail!(
+            "{}: less than 8 MB are free on the disk",
+            args.output.display()
+        );
+    }
     leftovers::remove(&tracefs)?;
     let instance = leftovers::create(&tracefs)?;
     filter::configure(&instance, args)?;

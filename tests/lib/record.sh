@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+# The command `ferrotrace record` (tests/clients). A case sets $dat, $said and $report, the names of
+# files, and stores what list_top prints in $TMPDIR/before.
+
+# record [ARGUMENT...]: records to $dat and sets $status. Messages are in $said.
+record() {
+	rm -f "$dat"
+	status=0
+	/extra/ferrotrace record -o "$dat" "$@" 2>"$said" || status=$?
+}
+
+# start_record [ARGUMENT...]: records in the background, as $recording.
+start_record() {
+	rm -f "$dat"
+	/extra/ferrotrace record -o "$dat" "$@" 2>"$said" &
+	recording=$!
+}
+
+# catches_signals PID: succeeds if a process handles SIGINT, which a shell has its background
+# processes ignore at first.
+catches_signals() {
+	grep -q '^SigCgt:.*[2367abef]$' "/proc/$1/status"
+}
+
+# await_recording: waits until trace-cmd records for $recording.
+await_recording() {
+	wait_until 60 is_recording "$recording"
+}
+
+is_recording() {
+	grep -qsx 1 "instances/ferrotrace-$1/tracing_on"
+}
+
+# end_record: waits for the end of $recording, and sets $status.
+end_record() {
+	status=0
+	wait "$recording" || status=$?
+}
+
+# list_top: prints settings of the top trace array.
+list_top() {
+	grep . tracing_on current_tracer events/enable trace_clock buffer_size_kb set_ftrace_filter \
+		ferrotrace/set_* ferrotrace/follow_fork options/* /proc/sys/kernel/ftrace_enabled || :
+}
+
+# assert_clean: fails unless nothing is left of a recording, except its file.
+assert_clean() {
+	assert_eq instances "$(ls instances)" ''
+	list_top >"$TMPDIR/now"
+	diff "$TMPDIR/before" "$TMPDIR/now" || fail 'settings are changed'
+	for _file in "$dat".*; do
+		[ ! -e "$_file" ] || fail "left: $_file"
+	done
+	if ps | grep -e 'trace-cmd record' -e '__[eh]' | grep -v grep; then
+		fail 'a process is left'
+	fi
+}
+
+# assert_recorded STATUS: fails unless the recording ended with this status, and wrote a file.
+# $report is its text.
+assert_recorded() {
+	cat "$said"
+	assert_eq status "$status" "$1"
+	grep -q "^$dat: [0-9]* calls of .* lost 0" "$said" || fail 'no result is shown'
+	trace-cmd report --verbose=warning -i "$dat" >"$report" 2>&1
+	assert_clean
+}
+
+# assert_refused STATUS MESSAGE: fails unless there is this message, and no file.
+assert_refused() {
+	cat "$said"
+	assert_eq status "$status" "$1"
+	grep -q "$2" "$said" || fail "not the message '$2'"
+	[ ! -e "$dat" ] || fail 'there is a file'
+	assert_clean
+}
+
+# tasks: prints the tasks that made calls, according to $report.
+tasks() {
+	sed -n 's,^[^:]*: *\([^ ]*\)  *\[0[0-9]*\] .* funcgraph_entry: .*,\1,p' "$report" | sort -u
+}
