@@ -14,6 +14,7 @@ struct file_operations;
 struct inode;
 struct module;
 struct ktrace_pack;
+struct ktrace_task_callbacks;
 struct task_struct;
 struct ring_buffer_iter;
 struct seq_operations;
@@ -31,14 +32,7 @@ void ktrace_function_hit(unsigned int slot, unsigned long ip,
 void ktrace_function_recursed(unsigned int slot);
 void ktrace_switched(u32 *mask, bool preempt, struct task_struct *prev,
 		     struct task_struct *next, unsigned int prev_state);
-void ktrace_new_task(struct task_struct *parent, struct task_struct *task);
-void ktrace_rename_task(struct task_struct *task, const char *comm);
-void ktrace_prepare_exec_task(struct task_struct *task);
-void ktrace_exec_task(struct task_struct *task, pid_t old_pid);
-void ktrace_free_task(struct task_struct *task);
 void ktrace_comm_changes(struct task_struct *task);
-void ktrace_recheck_tasks(void);
-void ktrace_reclaim_tasks(void);
 void ktrace_visit_task(void *visitor, struct task_struct *task);
 void ktrace_deferred(void);
 void ktrace_graph_interposed(unsigned int context);
@@ -71,7 +65,7 @@ const char *ktrace_test_packs(const struct seq_operations *ops, struct trace_arr
 
 /* in task.c, */
 const char *ktrace_find_task_probes(void);
-int ktrace_attach_task_probes(void);
+int ktrace_attach_task_probes(const struct ktrace_task_callbacks *callbacks);
 void ktrace_detach_task_probes(void);
 const char *ktrace_find_name_probe(void);
 int ktrace_attach_name_probe(void *user);

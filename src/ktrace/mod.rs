@@ -11,6 +11,7 @@
 //! changes anything ([`resolve::resolve`]).
 
 pub mod array;
+mod callbacks;
 pub mod compact;
 pub mod escape;
 pub mod event;

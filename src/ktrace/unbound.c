@@ -87,34 +87,6 @@ void __weak ktrace_switched(u32 *mask, bool preempt, struct task_struct *prev,
 {
 }
 
-void __weak ktrace_new_task(struct task_struct *parent, struct task_struct *task)
-{
-}
-
-void __weak ktrace_rename_task(struct task_struct *task, const char *comm)
-{
-}
-
-void __weak ktrace_prepare_exec_task(struct task_struct *task)
-{
-}
-
-void __weak ktrace_exec_task(struct task_struct *task, pid_t old_pid)
-{
-}
-
-void __weak ktrace_free_task(struct task_struct *task)
-{
-}
-
-void __weak ktrace_recheck_tasks(void)
-{
-}
-
-void __weak ktrace_reclaim_tasks(void)
-{
-}
-
 /* bind_sched_hooks!() */
 void __weak ktrace_sched_switch(struct task_struct *prev, struct task_struct *next,
 				unsigned int state, bool of_prev, bool of_next, u64 now)
@@ -132,34 +104,6 @@ void __weak ktrace_sched_wakeup(struct task_struct *task, unsigned int cpu, bool
 
 void __weak ktrace_sched_migrate(struct task_struct *task, unsigned int from,
 				 unsigned int to)
-{
-}
-
-void __weak ktrace_sched_fork(struct task_struct *parent, struct task_struct *child)
-{
-}
-
-void __weak ktrace_sched_prepare_exec(struct task_struct *task)
-{
-}
-
-void __weak ktrace_sched_exec(struct task_struct *task, pid_t old_pid, const char *filename)
-{
-}
-
-void __weak ktrace_sched_changes(struct task_struct *task)
-{
-}
-
-void __weak ktrace_sched_rename(struct task_struct *task, const char *comm)
-{
-}
-
-void __weak ktrace_sched_exit(struct task_struct *task, bool group_dead, u64 now)
-{
-}
-
-void __weak ktrace_sched_reclaim(void)
 {
 }
 
