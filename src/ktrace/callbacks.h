@@ -30,7 +30,10 @@
 typedef int pid_t;
 #endif
 
+struct ktrace_graph;
+struct module;
 struct task_struct;
+struct trace_iterator;
 
 /* The life of tasks: `TaskHooks` in task/hooks.rs. */
 struct ktrace_task_callbacks {
@@ -53,5 +56,24 @@ struct ktrace_sched_callbacks {
 	void (*exit)(struct task_struct *task, bool group_dead, u64 now);
 	void (*reclaim)(void);
 };
+
+/* `FunctionHook::recursed` in hook/ftrace_ops.rs. */
+typedef void (*ktrace_recursed_t)(unsigned int slot);
+
+/* `GraphHook::overrun` and `GraphHook::interposed` in fgraph/graph_hook.rs. */
+typedef void (*ktrace_overrun_t)(struct ktrace_graph *graph);
+typedef void (*ktrace_interposed_t)(unsigned int context);
+
+/* `InstancesChanged` in array/instances.rs. */
+typedef void (*ktrace_instances_changed_t)(void);
+
+/* `TextLeaves` in private/modules.rs. */
+typedef void (*ktrace_text_leaves_t)(const struct module *module, bool init_only);
+
+/* `EventUsers` in event/users.rs. Returns 0 or a negative errno. */
+typedef int (*ktrace_event_users_changed_t)(bool any);
+
+/* `Tracer::print` in output/tracer.rs. Returns an enum print_line_t. */
+typedef unsigned int (*ktrace_print_line_t)(struct trace_iterator *iter);
 
 #endif

@@ -11,7 +11,6 @@
 //! changes anything ([`resolve::resolve`]).
 
 pub mod array;
-mod callbacks;
 pub mod compact;
 pub mod escape;
 pub mod event;

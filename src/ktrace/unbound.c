@@ -16,10 +16,6 @@ void __weak ktrace_function_hit(unsigned int slot, unsigned long ip, unsigned lo
 {
 }
 
-void __weak ktrace_function_recursed(unsigned int slot)
-{
-}
-
 /* bind_graph_hook!() */
 int __weak ktrace_graph_slow_entry(const struct ftrace_graph_ent *call, struct ktrace_graph *graph,
 				   struct ftrace_regs *fregs, struct task_struct *task)
@@ -57,20 +53,6 @@ void __weak ktrace_graph_fast_ret_profile(const struct ftrace_graph_ret *ret,
 {
 }
 
-void __weak ktrace_graph_overrun(struct ktrace_graph *graph)
-{
-}
-
-void __weak ktrace_graph_interposed(unsigned int context)
-{
-}
-
-/* bind_tracer!() */
-unsigned int __weak ktrace_print_line(struct trace_iterator *iter)
-{
-	return TRACE_TYPE_UNHANDLED;
-}
-
 /* bind_task_hooks!() */
 u32 __weak ktrace_mask_of(struct task_struct *task)
 {
@@ -105,18 +87,4 @@ void __weak ktrace_sched_wakeup(struct task_struct *task, unsigned int cpu, bool
 void __weak ktrace_sched_migrate(struct task_struct *task, unsigned int from,
 				 unsigned int to)
 {
-}
-
-/* bind_instances_changed!(), bind_text_leaves!() and bind_event_users!() */
-void __weak ktrace_deferred(void)
-{
-}
-
-void __weak ktrace_module_text_goes(const struct module *module, bool init_only)
-{
-}
-
-int __weak ktrace_event_users_changed(bool any)
-{
-	return 0;
 }

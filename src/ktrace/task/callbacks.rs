@@ -21,7 +21,7 @@ use super::{
     },
     task_ref::Task, //
 };
-use crate::ktrace::callbacks::ktrace_task_callbacks;
+use crate::ktrace::private::callbacks::ktrace_task_callbacks;
 
 /// The callbacks for a type of hooks.
 pub(super) struct TaskCallbacks<T>(PhantomData<T>);

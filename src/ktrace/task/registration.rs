@@ -14,9 +14,9 @@ use super::{
     callbacks::TaskCallbacks,
     hooks::Bound, //
 };
-use crate::ktrace::{
+use crate::ktrace::private::{
     callbacks::ktrace_task_callbacks,
-    private::symbols::Resolved, //
+    symbols::Resolved, //
 };
 
 // Some structs behind these pointers have no members in some configurations.

@@ -37,12 +37,10 @@ use super::{
     sched_callbacks::SchedCallbacks,
     Task, //
 };
-use crate::ktrace::{
+use crate::ktrace::private::{
     callbacks::ktrace_sched_callbacks,
-    private::{
-        cstr_ext::CStrExt,
-        symbols::Resolved, //
-    },
+    cstr_ext::CStrExt,
+    symbols::Resolved, //
 };
 
 pub use super::sched_hooks::{

@@ -25,9 +25,9 @@ use super::{
     Comm,
     Task, //
 };
-use crate::ktrace::{
+use crate::ktrace::private::{
     callbacks::ktrace_sched_callbacks,
-    private::cstr_ext::CStrExt, //
+    cstr_ext::CStrExt, //
 };
 
 /// The callbacks for a type of hooks.

@@ -2,7 +2,7 @@
 
 //! The types of functions in Rust that C calls through pointers.
 //!
-//! The build generates them from `callbacks.h` (see `Kbuild`).
+//! The build generates them from `src/ktrace/callbacks.h` (see `Kbuild`).
 
 pub(in crate::ktrace) use self::generated::*;
 
@@ -11,10 +11,14 @@ pub(in crate::ktrace) use self::generated::*;
 mod generated {
     use kernel::{
         bindings::{
+            module,
             pid_t,
             task_struct, //
         },
         ffi, //
     };
+
+    use super::super::abi::trace_iterator;
+
     include!(concat!(env!("KTRACE_GENERATED"), "/callbacks.rs"));
 }
