@@ -33,7 +33,7 @@ void ktrace_comm_changes(struct task_struct *task);
 void ktrace_visit_task(void *visitor, struct task_struct *task);
 
 /* Called from Rust. Defined in symbols.c, */
-bool ktrace_bind(unsigned int index, unsigned long addr);
+void ktrace_bind(unsigned int index, unsigned long addr);
 int ktrace_find_kallsyms(unsigned long *addr);
 unsigned long ktrace_find_data(const char *name, unsigned long text, unsigned long text_end);
 int ktrace_locked_down(void);
