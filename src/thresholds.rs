@@ -187,8 +187,8 @@ impl Limits {
     }
 }
 
-/// Parses a depth. White space alone is 0 if it replaces the value, and invalid otherwise. `None` if
-/// there are only comments.
+/// Parses a depth. White space alone is 0 if it replaces the value, and invalid otherwise. `None`
+/// if there are only comments.
 pub(crate) fn parse_depth(text: &[u8], replace: bool) -> Result<Option<u32>, InputError> {
     let word = match Written::new(text) {
         Written::Nothing if replace => return Ok(Some(0)),

@@ -27,7 +27,7 @@
 #else
 #define bool _Bool
 #define u64 unsigned long long
-typedef int pid_t;
+#define pid_t int
 #endif
 
 struct ktrace_graph;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The functions that C calls if a module does not bind the hooks of their kind: bind_graph_hook!()
- * and the other macros define functions of the same names, which replace these. Rust can register
- * only hooks that are bound, so these are never called.
+ * The functions that C calls by name if a module does not bind the hooks of their kind:
+ * bind_graph_hook!() and the other macros define functions of the same names, which replace these.
+ * Rust can register only hooks that are bound, so these are never called.
  */
 #include "helpers.h"
 #include "event/event.h"

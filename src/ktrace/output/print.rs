@@ -36,8 +36,8 @@ extern "C" {
 ///
 /// # Safety
 ///
-/// Only for `ktrace_tracer_print_line()`: `iter` must be an iterator that the kernel passed to `print_line` of this
-/// tracer.
+/// Only for `ktrace_tracer_print_line()`: `iter` must be an iterator that the kernel passed to
+/// `print_line` of this tracer.
 pub(super) unsafe extern "C" fn print_line<T: Tracer>(iter: *mut abi::trace_iterator) -> c_uint {
     // `ftrace_dump_one()` clears the `seq` before each record, and reads it even if nothing was
     // printed. The first text that is added initializes it, so an empty text is added.

@@ -86,7 +86,8 @@ impl<T: Tracer> Registration<T> {
     ///
     /// # Errors
     ///
-    /// `EEXIST` if there is a tracer of that name; `EBUSY` if the module registered another type; `ENOMEM` if memory is short.
+    /// `EEXIST` if there is a tracer of that name; `EBUSY` if the module has registered another
+    /// type; `ENOMEM` if memory is short.
     pub fn new(resolved: Resolved, lock: &TypesLock) -> Result<Self> {
         if Self::is_taken(lock) {
             pr_err!("a tracer of this name is already registered\n");

@@ -12,7 +12,6 @@ mod generated {
     use kernel::{
         bindings::{
             module,
-            pid_t,
             task_struct, //
         },
         ffi, //

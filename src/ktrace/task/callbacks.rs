@@ -6,10 +6,7 @@
 use core::marker::PhantomData;
 
 use kernel::{
-    bindings::{
-        pid_t,
-        task_struct, //
-    },
+    bindings::task_struct,
     prelude::*, //
 };
 
@@ -68,7 +65,7 @@ unsafe extern "C" fn prepare_exec<T: Bound>(task: *mut task_struct) {
 /// # Safety
 ///
 /// Only for `task.c`: `task` must be alive until this returns.
-unsafe extern "C" fn exec<T: Bound>(task: *mut task_struct, old_pid: pid_t) {
+unsafe extern "C" fn exec<T: Bound>(task: *mut task_struct, old_pid: i32) {
     // SAFETY: The caller guarantees that the task is alive.
     let task = unsafe { Task::from_raw(task) };
     with_hooks(|hooks: &T| hooks.executed(task, old_pid));

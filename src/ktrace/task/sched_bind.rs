@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The macro [`bind_sched_hooks!`](crate::bind_sched_hooks), which defines the functions that C calls
-//! by name at switches and wakeups.
+//! The macro [`bind_sched_hooks!`](crate::bind_sched_hooks), which defines the functions that C
+//! calls by name at switches and wakeups.
 
 /// Sets the type whose [`SchedHooks`](crate::ktrace::task::sched::SchedHooks) the probes call. A
 /// module uses this once.

@@ -10,10 +10,7 @@ use core::{
 };
 
 use kernel::{
-    bindings::{
-        pid_t,
-        task_struct, //
-    },
+    bindings::task_struct,
     prelude::*, //
 };
 
@@ -66,11 +63,7 @@ unsafe extern "C" fn prepare_exec<T: Bound>(task: *mut task_struct) {
 /// # Safety
 ///
 /// Only for `sched.c`: `task` must be alive and `filename` a valid C string until this returns.
-unsafe extern "C" fn exec<T: Bound>(
-    task: *mut task_struct,
-    old_pid: pid_t,
-    filename: *const c_char,
-) {
+unsafe extern "C" fn exec<T: Bound>(task: *mut task_struct, old_pid: i32, filename: *const c_char) {
     // SAFETY: The caller guarantees that the task is alive and the string valid.
     let (task, filename) = unsafe { (Task::from_raw(task), CStr::from_chars(filename)) };
     with_hooks(|hooks: &T| hooks.exec(task, old_pid, filename.to_bytes()));

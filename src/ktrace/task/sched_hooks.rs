@@ -79,7 +79,8 @@ pub trait SchedHooks: Send + Sync + Sized + 'static {
     /// its process. Preemption is off.
     fn exit(&self, task: Task<'_>, group_dead: bool, now_ns: u64);
 
-    /// Called by a worker after [`reclaim_later`](super::sched::reclaim_later), once at a time. May sleep.
+    /// Called by a worker after [`reclaim_later`](super::sched::reclaim_later), once at a time. May
+    /// sleep.
     fn reclaim(&self) {}
 }
 
@@ -88,8 +89,8 @@ pub trait SchedHooks: Send + Sync + Sized + 'static {
 ///
 /// # Safety
 ///
-/// `state()` must always return the same static, and only [`Registration`](super::sched::Registration) may
-/// write it.
+/// `state()` must always return the same static, and only
+/// [`Registration`](super::sched::Registration) may write it.
 pub unsafe trait Bound: SchedHooks {
     #[doc(hidden)]
     fn state() -> &'static AtomicPtr<Self>;
