@@ -300,10 +300,13 @@ impl Control {
     }
 
     fn set_max_depth(&mut self, data: &[u8]) -> Result {
-        let Some(depth) = parse_depth(data).map_err(|error| self.refuse(data, &error))? else {
+        let depth = parse_depth(data, self.replace).map_err(|error| self.refuse(data, &error))?;
+        let Some(depth) = depth else {
             return Ok(());
         };
-        self.with(|_, array| array.recorder().set_max_depth(depth))
+        self.with(|_, array| array.recorder().set_max_depth(depth))?;
+        self.replace = false;
+        Ok(())
     }
 
     /// Sets the thresholds. Empty input or white space clears them if `replace` is set.

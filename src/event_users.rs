@@ -6,16 +6,11 @@ use kernel::prelude::*;
 
 use crate::{
     arrays::STATE,
-    ktrace::event::users::{
-        bind_event_users,
-        EventUsers, //
-    }, //
+    ktrace::event::users::EventUsers, //
 };
 
 /// Receives notifications about listeners of the events in `events/ferrotrace/`.
 pub(crate) struct EventUserCount;
-
-bind_event_users!(EventUserCount);
 
 impl EventUsers for EventUserCount {
     fn changed(any: bool) -> Result {

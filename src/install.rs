@@ -18,7 +18,6 @@ use crate::{
     ktrace::{
         array::{
             instances::{
-                bind_instances_changed,
                 Changed,
                 InstancesChanged, //
             },
@@ -75,8 +74,6 @@ impl Attachments for Installed {
 
 /// Handles instances that are created or removed, and changes of events and of graph functions.
 pub(crate) struct InstanceListener;
-
-bind_instances_changed!(InstanceListener);
 
 impl InstancesChanged for InstanceListener {
     fn changed() {

@@ -31,14 +31,19 @@ use kernel::{
 };
 
 use arrays::{
+    profiles::Unloads,
     State,
     STATE, //
 };
+use event_users::EventUserCount;
 use filter::{
     decision::Filter, //
     error::Fault,
 };
-use install::Installed;
+use install::{
+    Installed, //
+    InstanceListener,
+};
 use ktrace::{
     array::{
         error_log::ErrorLog,
@@ -110,9 +115,9 @@ impl kernel::Module for Ferrotrace {
         }
         let loaded = Loaded(resolved);
         let suspend = SuspendWatch::new(resolved)?;
-        let users = UserCountGuard::new(resolved)?;
-        let modules = ModuleWatch::new(resolved)?;
-        let instances = InstanceWatch::new(resolved)?;
+        let users = UserCountGuard::new::<EventUserCount>(resolved)?;
+        let modules = ModuleWatch::new::<Unloads>(resolved)?;
+        let instances = InstanceWatch::new::<InstanceListener>(resolved)?;
         // This runs after the probes are attached, so that no new instance is missed.
         let lock = TypesLock::new(resolved);
         if let Some(state) = STATE.lock().as_mut() {

@@ -187,10 +187,12 @@ impl Limits {
     }
 }
 
-/// Parses a depth. White space alone is 0; `None` if there are only comments.
-pub(crate) fn parse_depth(text: &[u8]) -> Result<Option<u32>, InputError> {
+/// Parses a depth. White space alone is 0 if it replaces the value, and invalid otherwise. `None`
+/// if there are only comments.
+pub(crate) fn parse_depth(text: &[u8], replace: bool) -> Result<Option<u32>, InputError> {
     let word = match Written::new(text) {
-        Written::Nothing => return Ok(Some(0)),
+        Written::Nothing if replace => return Ok(Some(0)),
+        Written::Nothing => b"",
         Written::Comments => return Ok(None),
         Written::Value(word) => word,
     };

@@ -16,7 +16,6 @@ use crate::{
             iter::Line,
             printed::Printed,
             tracer::{
-                bind_tracer,
                 Columns,
                 Head,
                 Tracer, //
@@ -31,8 +30,6 @@ use crate::{
 
 /// The tracer; its callbacks forward to [`STATE`] and to [`show`].
 pub(crate) struct Ferrotrace;
-
-bind_tracer!(Ferrotrace);
 
 impl Tracer for Ferrotrace {
     const NAME: &'static CStr = c"ferrotrace";

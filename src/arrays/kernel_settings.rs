@@ -11,14 +11,19 @@ use super::{
     Recording,
     State, //
 };
-use crate::ktrace::{
-    self,
-    array::trace_array::{
-        TraceArray,
-        TypesLock, //
+use crate::{
+    fgraph::Graph,
+    ktrace::{
+        self,
+        array::trace_array::{
+            TraceArray,
+            TypesLock, //
+        },
+        fgraph::{
+            MarkerWatch,
+            When, //
+        }, //
     },
-    fgraph::When,
-    hook::markers, //
 };
 
 impl State {
@@ -68,7 +73,7 @@ impl State {
         if !self.arrays.iter().any(needs) {
             self.markers = None;
         } else if self.markers.is_none() {
-            match markers::MarkerWatch::new(self.resolved) {
+            match MarkerWatch::new::<Graph>(self.resolved) {
                 Ok(registered) => self.markers = Some(registered),
                 Err(error) => {
                     pr_warn!(

@@ -19,7 +19,7 @@
 mod accounting;
 mod filters;
 mod kernel_settings;
-mod profiles;
+pub(crate) mod profiles;
 mod reconcile;
 mod recording;
 mod trace_masks;
@@ -44,10 +44,8 @@ use crate::{
             },
             tracefs::Dir, //
         },
-        hook::{
-            ftrace_ops,
-            markers, //
-        },
+        fgraph::MarkerWatch,
+        hook::ftrace_ops,
         private::symbols::Resolved,
         sync::module_global::ModuleGlobal,
         task::{
@@ -176,7 +174,7 @@ pub(crate) struct State {
     /// An empty filter, allocated in advance so that removing a filter cannot fail.
     no_filter: Arc<Filter>,
     /// The probes on markers, while a trace array writes entries only if needed.
-    markers: Option<markers::MarkerWatch>,
+    markers: Option<MarkerWatch>,
     /// Markers cannot be watched, so entries are always written when calls begin.
     has_no_markers: bool,
 }

@@ -15,7 +15,6 @@ use super::{
 use crate::{
     function_trace::option,
     ktrace::private::modules::{
-        bind_text_leaves,
         LeavingText,
         TextLeaves, //
     },
@@ -65,9 +64,7 @@ impl State {
 }
 
 /// Handles module text that is about to be freed.
-struct Unloads;
-
-bind_text_leaves!(Unloads);
+pub(crate) struct Unloads;
 
 impl TextLeaves for Unloads {
     fn leaves(text: &LeavingText<'_>) {

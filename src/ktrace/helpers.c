@@ -174,7 +174,14 @@ void ktrace_unlock(void)
 
 /* Output */
 
-/* Adapts the return type: the kernel's is an enum. */
+static ktrace_print_line_t ktrace_print_line;
+
+int ktrace_set_print_line(ktrace_print_line_t print_line)
+{
+	return ktrace_set_callbacks(&ktrace_print_line, print_line);
+}
+
+/* Adapts the return type: the kernel's is an enum, for which Rust has no type that kCFI accepts. */
 enum print_line_t ktrace_tracer_print_line(struct trace_iterator *iter)
 {
 	return ktrace_print_line(iter);

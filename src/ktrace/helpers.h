@@ -6,21 +6,20 @@
 #include <linux/percpu.h>
 #include <linux/types.h>
 
+#include "callbacks.h"
+
 #define KTRACE_NR_SLOTS 32
 
 struct dentry;
 struct file;
 struct file_operations;
 struct inode;
-struct module;
 struct ktrace_pack;
-struct task_struct;
 struct ring_buffer_iter;
 struct seq_operations;
 struct trace_array;
 struct trace_buffer;
 struct trace_event;
-struct trace_iterator;
 struct trace_seq;
 struct tracepoint;
 
@@ -28,30 +27,19 @@ struct tracepoint;
 void ktrace_function_hit(unsigned int slot, unsigned long ip,
 			 unsigned long parent_ip, struct ftrace_regs *fregs,
 			 unsigned int context, pid_t pid);
-void ktrace_function_recursed(unsigned int slot);
 void ktrace_switched(u32 *mask, bool preempt, struct task_struct *prev,
 		     struct task_struct *next, unsigned int prev_state);
-void ktrace_new_task(struct task_struct *parent, struct task_struct *task);
-void ktrace_rename_task(struct task_struct *task, const char *comm);
-void ktrace_prepare_exec_task(struct task_struct *task);
-void ktrace_exec_task(struct task_struct *task, pid_t old_pid);
-void ktrace_free_task(struct task_struct *task);
 void ktrace_comm_changes(struct task_struct *task);
-void ktrace_recheck_tasks(void);
-void ktrace_reclaim_tasks(void);
 void ktrace_visit_task(void *visitor, struct task_struct *task);
-void ktrace_deferred(void);
-void ktrace_graph_interposed(unsigned int context);
-void ktrace_module_text_goes(const struct module *module, bool init_only);
-unsigned int ktrace_print_line(struct trace_iterator *iter);
 
 /* Called from Rust. Defined in symbols.c, */
-bool ktrace_bind(unsigned int index, unsigned long addr);
+void ktrace_bind(unsigned int index, unsigned long addr);
 int ktrace_find_kallsyms(unsigned long *addr);
 unsigned long ktrace_find_data(const char *name, unsigned long text, unsigned long text_end);
 int ktrace_locked_down(void);
 
 /* in ftrace_ops.c, */
+int ktrace_set_recursed(ktrace_recursed_t recursed);
 ftrace_func_t ktrace_slot_function(unsigned int slot);
 unsigned long ktrace_argument(struct ftrace_regs *fregs, unsigned int n);
 unsigned long ktrace_stack_pointer(struct ftrace_regs *fregs);
@@ -71,7 +59,7 @@ const char *ktrace_test_packs(const struct seq_operations *ops, struct trace_arr
 
 /* in task.c, */
 const char *ktrace_find_task_probes(void);
-int ktrace_attach_task_probes(void);
+int ktrace_attach_task_probes(const struct ktrace_task_callbacks *callbacks);
 void ktrace_detach_task_probes(void);
 const char *ktrace_find_name_probe(void);
 int ktrace_attach_name_probe(void *user);
@@ -81,11 +69,11 @@ void ktrace_reclaim_later(void);
 void ktrace_visit_tasks(void *visitor);
 
 /* in markers.c, */
-int ktrace_watch_markers(void);
+int ktrace_watch_markers(ktrace_interposed_t interposed);
 void ktrace_unwatch_markers(void);
 
 /* in modules.c, */
-int ktrace_watch_modules(void);
+int ktrace_watch_modules(ktrace_text_leaves_t leaves);
 void ktrace_unwatch_modules(void);
 bool ktrace_module_has(const struct module *module, bool init_only, unsigned long address);
 size_t ktrace_symbol_name(char *text, size_t size, unsigned long address);
@@ -99,7 +87,7 @@ bool ktrace_events_were_on(const struct list_head *files);
 #define KTRACE_CHANGED_EVENTS 2
 #define KTRACE_CHANGED_FUNCTIONS 4
 u32 ktrace_take_changes(void);
-int ktrace_watch_instances(void);
+int ktrace_watch_instances(ktrace_instances_changed_t changed);
 void ktrace_look_at_instances(void);
 void ktrace_unwatch_instances(void);
 
@@ -131,6 +119,7 @@ int ktrace_open_by(const struct file_operations *fops, struct inode *inode,
 void *ktrace_inode_private(struct inode *inode);
 void ktrace_lock(void);
 void ktrace_unlock(void);
+int ktrace_set_print_line(ktrace_print_line_t print_line);
 enum print_line_t ktrace_tracer_print_line(struct trace_iterator *iter);
 struct ring_buffer_iter *ktrace_buffer_iter(struct trace_iterator *iter);
 unsigned int ktrace_event_text(struct trace_event *event, struct trace_iterator *iter,

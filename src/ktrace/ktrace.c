@@ -18,7 +18,7 @@
 #include "compact/compact.c"
 #include "compact/selftest.c"
 #include "hook/ftrace_ops.c"
-#include "hook/markers.c"
 #include "fgraph/fgraph.c"
+#include "fgraph/markers.c"
 #include "event/event.c"
 #include "unbound.c"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The functions that C calls if a module does not bind the hooks of their kind: bind_graph_hook!()
- * and the other macros define functions of the same names, which replace these. Rust can register
- * only hooks that are bound, so these are never called.
+ * The functions that C calls by name if a module does not bind the hooks of their kind:
+ * bind_graph_hook!() and the other macros define functions of the same names, which replace these.
+ * Rust can register only hooks that are bound, so these are never called.
  */
 #include "helpers.h"
 #include "event/event.h"
@@ -13,10 +13,6 @@
 /* bind_function_hook!() */
 void __weak ktrace_function_hit(unsigned int slot, unsigned long ip, unsigned long parent_ip,
 				struct ftrace_regs *fregs, unsigned int context, pid_t pid)
-{
-}
-
-void __weak ktrace_function_recursed(unsigned int slot)
 {
 }
 
@@ -57,20 +53,6 @@ void __weak ktrace_graph_fast_ret_profile(const struct ftrace_graph_ret *ret,
 {
 }
 
-void __weak ktrace_graph_overrun(struct ktrace_graph *graph)
-{
-}
-
-void __weak ktrace_graph_interposed(unsigned int context)
-{
-}
-
-/* bind_tracer!() */
-unsigned int __weak ktrace_print_line(struct trace_iterator *iter)
-{
-	return TRACE_TYPE_UNHANDLED;
-}
-
 /* bind_task_hooks!() */
 u32 __weak ktrace_mask_of(struct task_struct *task)
 {
@@ -84,34 +66,6 @@ u32 __weak ktrace_idle_mask(unsigned int cpu)
 
 void __weak ktrace_switched(u32 *mask, bool preempt, struct task_struct *prev,
 			    struct task_struct *next, unsigned int prev_state)
-{
-}
-
-void __weak ktrace_new_task(struct task_struct *parent, struct task_struct *task)
-{
-}
-
-void __weak ktrace_rename_task(struct task_struct *task, const char *comm)
-{
-}
-
-void __weak ktrace_prepare_exec_task(struct task_struct *task)
-{
-}
-
-void __weak ktrace_exec_task(struct task_struct *task, pid_t old_pid)
-{
-}
-
-void __weak ktrace_free_task(struct task_struct *task)
-{
-}
-
-void __weak ktrace_recheck_tasks(void)
-{
-}
-
-void __weak ktrace_reclaim_tasks(void)
 {
 }
 
@@ -133,46 +87,4 @@ void __weak ktrace_sched_wakeup(struct task_struct *task, unsigned int cpu, bool
 void __weak ktrace_sched_migrate(struct task_struct *task, unsigned int from,
 				 unsigned int to)
 {
-}
-
-void __weak ktrace_sched_fork(struct task_struct *parent, struct task_struct *child)
-{
-}
-
-void __weak ktrace_sched_prepare_exec(struct task_struct *task)
-{
-}
-
-void __weak ktrace_sched_exec(struct task_struct *task, pid_t old_pid, const char *filename)
-{
-}
-
-void __weak ktrace_sched_changes(struct task_struct *task)
-{
-}
-
-void __weak ktrace_sched_rename(struct task_struct *task, const char *comm)
-{
-}
-
-void __weak ktrace_sched_exit(struct task_struct *task, bool group_dead, u64 now)
-{
-}
-
-void __weak ktrace_sched_reclaim(void)
-{
-}
-
-/* bind_instances_changed!(), bind_text_leaves!() and bind_event_users!() */
-void __weak ktrace_deferred(void)
-{
-}
-
-void __weak ktrace_module_text_goes(const struct module *module, bool init_only)
-{
-}
-
-int __weak ktrace_event_users_changed(bool any)
-{
-	return 0;
 }

@@ -310,42 +310,34 @@ impl Accounts {
         now_ns: u64,
         clock: Option<Reading>,
     ) -> Option<Spent> {
-        let Previous::Exact(since) = before else {
-            return self.spent_unseen(account, kind, before, now_ns, clock);
+        let (ns, reported_ns, seen) = match before {
+            Previous::Exact(since) => {
+                let ns = since.elapsed_ns(now_ns);
+                (ns, account.reported.end(kind, clock, ns), Some(since.state))
+            }
+            before => {
+                account.reported.transition(clock);
+                let ns = self.elapsed_unseen(before, now_ns)?;
+                (ns, ns, None)
+            }
         };
-        let ns = since.elapsed_ns(now_ns);
         account.sum(kind).add_alone(ns);
         Some(Spent {
             ns,
-            reported_ns: account.reported.end(kind, clock, ns),
-            seen: Some(since.state),
+            reported_ns,
+            seen,
         })
     }
 
-    /// Handles a state whose start was not observed, for [`Accounts::spent`].
+    /// Returns the least duration of a state whose start was not observed, if it is known.
     #[cold]
-    fn spent_unseen(
-        &self,
-        account: &Account,
-        kind: TimeKind,
-        before: Previous,
-        now_ns: u64,
-        clock: Option<Reading>,
-    ) -> Option<Spent> {
-        account.reported.transition(clock);
-        let Previous::AtLeast(from_ns) = before else {
-            if before == Previous::Missed {
-                self.count_gap();
-            }
-            return None;
-        };
-        let ns = now_ns.saturating_sub(from_ns);
-        account.sum(kind).add_alone(ns);
-        Some(Spent {
-            ns,
-            reported_ns: ns,
-            seen: None,
-        })
+    fn elapsed_unseen(&self, before: Previous, now_ns: u64) -> Option<u64> {
+        match before {
+            Previous::AtLeast(from_ns) => return Some(now_ns.saturating_sub(from_ns)),
+            Previous::Missed => self.count_gap(),
+            _ => {}
+        }
+        None
     }
 }
 

@@ -101,10 +101,14 @@ fn depths_are_decimal_numbers() {
         ("# max_graph_depth: 0 is all\n3\n", 3),
         ("\n\t# 1\n4\n # 5", 4),
     ] {
-        assert_eq!(parse_depth(text.as_bytes()).unwrap(), Some(depth));
+        assert_eq!(parse_depth(text.as_bytes(), true).unwrap(), Some(depth));
     }
     for text in ["#", "# 3\n", "\n #3\n# 4"] {
-        assert_eq!(parse_depth(text.as_bytes()).unwrap(), None);
+        assert_eq!(parse_depth(text.as_bytes(), true).unwrap(), None);
+    }
+    for text in ["", " ", "\t\n"] {
+        let error = parse_depth(text.as_bytes(), false).unwrap_err();
+        assert_eq!(error.fault(), Fault::NotADepth, "{text:?}");
     }
     for text in [
         "x",
@@ -117,7 +121,7 @@ fn depths_are_decimal_numbers() {
         "1 # 1",
         "1\n# between\n2",
     ] {
-        let error = parse_depth(text.as_bytes()).unwrap_err();
+        let error = parse_depth(text.as_bytes(), true).unwrap_err();
         assert_eq!(error.fault(), Fault::NotADepth, "{text:?}");
     }
 }

@@ -151,12 +151,12 @@ int ktrace_test_watch(pid_t pid)
 	if (attached == !!pid)
 		return 0;
 	if (!pid) {
-		ktrace_detach_probes(probes, ARRAY_SIZE(probes));
+		ktrace_detach_probes(probes, ARRAY_SIZE(probes), NULL);
 		/* There are no more callbacks. */
 		forget_released();
 		return 0;
 	}
 	if (ktrace_find_probes(probes, ARRAY_SIZE(probes)))
 		return -ENOENT;
-	return ktrace_attach_probes(probes, ARRAY_SIZE(probes));
+	return ktrace_attach_probes(probes, ARRAY_SIZE(probes), NULL);
 }

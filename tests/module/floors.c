@@ -213,7 +213,7 @@ static int start_nothing(char *name, int len)
 
 static void stop_probe(void)
 {
-	ktrace_detach_probes(&probe, 1);
+	ktrace_detach_probes(&probe, 1, NULL);
 	stop_graph();
 }
 
@@ -265,7 +265,7 @@ static int start_probe(char *name, int len)
 	ret = start_elsewhere(name, len);
 	if (ret)
 		return ret;
-	ret = ktrace_attach_probes(&probe, 1);
+	ret = ktrace_attach_probes(&probe, 1, NULL);
 	if (ret)
 		stop_graph();
 	return ret;

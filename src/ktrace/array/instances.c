@@ -40,9 +40,11 @@ u32 ktrace_take_changes(void)
 	return atomic_xchg(&ktrace_changed, 0);
 }
 
+static ktrace_instances_changed_t ktrace_instances_changed;
+
 static void ktrace_run_work(struct work_struct *unused)
 {
-	ktrace_deferred();
+	ktrace_instances_changed();
 }
 static DECLARE_WORK(ktrace_work, ktrace_run_work);
 
@@ -55,7 +57,7 @@ static DEFINE_IRQ_WORK(ktrace_irq_work, ktrace_queue_work);
 static void ktrace_run_task_work(struct callback_head *head)
 {
 	clear_bit(head - ktrace_works, &ktrace_work_bitmap);
-	ktrace_deferred();
+	ktrace_instances_changed();
 	atomic_dec(&ktrace_works_pending);
 }
 
@@ -110,19 +112,19 @@ void ktrace_look_at_instances(void)
 	preempt_enable();
 }
 
-static int ktrace_instances_changed(struct kprobe *probe, struct pt_regs *regs)
+static int ktrace_on_instances(struct kprobe *probe, struct pt_regs *regs)
 {
 	ktrace_note(KTRACE_CHANGED_INSTANCES);
 	return 0;
 }
 
-static int ktrace_events_changed(struct kprobe *probe, struct pt_regs *regs)
+static int ktrace_on_events(struct kprobe *probe, struct pt_regs *regs)
 {
 	ktrace_note(KTRACE_CHANGED_EVENTS);
 	return 0;
 }
 
-static int ktrace_functions_changed(struct kretprobe_instance *instance, struct pt_regs *regs)
+static int ktrace_on_functions(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	ktrace_note(KTRACE_CHANGED_FUNCTIONS);
 	return 0;
@@ -130,17 +132,17 @@ static int ktrace_functions_changed(struct kretprobe_instance *instance, struct 
 
 static struct kprobe ktrace_instance_add_kp = {
 	.symbol_name = "ftrace_init_tracefs",
-	.pre_handler = ktrace_instances_changed,
+	.pre_handler = ktrace_on_instances,
 };
 
 static struct kprobe ktrace_instance_del_kp = {
 	.symbol_name = "ftrace_destroy_function_files",
-	.pre_handler = ktrace_instances_changed,
+	.pre_handler = ktrace_on_instances,
 };
 
 static struct kprobe ktrace_event_enable_kp = {
 	.symbol_name = "__ftrace_event_enable_disable",
-	.pre_handler = ktrace_events_changed,
+	.pre_handler = ktrace_on_events,
 };
 
 static struct kprobe *ktrace_watch[] = {
@@ -152,14 +154,17 @@ static struct kprobe *ktrace_watch[] = {
 /* Writes to `set_graph_function` and `set_graph_notrace` take effect at close(). */
 static struct kretprobe ktrace_closes = {
 	.kp.symbol_name = "ftrace_graph_release",
-	.handler = ktrace_functions_changed,
+	.handler = ktrace_on_functions,
 	.maxactive = 64,
 };
 
-int ktrace_watch_instances(void)
+int ktrace_watch_instances(ktrace_instances_changed_t changed)
 {
-	int ret = register_kprobes(ktrace_watch, ARRAY_SIZE(ktrace_watch));
+	int ret = ktrace_set_callbacks(&ktrace_instances_changed, changed);
 
+	if (ret)
+		return ret;
+	ret = register_kprobes(ktrace_watch, ARRAY_SIZE(ktrace_watch));
 	if (ret)
 		return ret;
 	ret = register_kretprobe(&ktrace_closes);

@@ -16,11 +16,14 @@ use kernel::{
     prelude::*, //
 };
 
-use crate::ktrace::private::symbols::Resolved;
+use crate::ktrace::private::{
+    callbacks::ktrace_instances_changed_t,
+    symbols::Resolved, //
+};
 
 extern "C" {
     fn ktrace_take_changes() -> u32;
-    fn ktrace_watch_instances() -> c_int;
+    fn ktrace_watch_instances(changed: ktrace_instances_changed_t) -> c_int;
     fn ktrace_unwatch_instances();
     fn ktrace_look_at_instances();
 }
@@ -84,11 +87,11 @@ impl InstanceWatch {
     /// # Errors
     ///
     /// The errors of `register_kprobes()` and `register_kretprobe()`.
-    pub fn new(_: Resolved) -> Result<Self> {
+    pub fn new<T: InstancesChanged>(_: Resolved) -> Result<Self> {
         // SAFETY: May sleep. The probes are static and not registered yet: a module has only one
         // `InstanceWatch` at a time, which the kernel enforces (`EINVAL` for a second
         // registration).
-        to_result(unsafe { ktrace_watch_instances() })?;
+        to_result(unsafe { ktrace_watch_instances(Some(changed::<T>)) })?;
         // INVARIANT: The probes were registered above.
         Ok(Self(()))
     }
@@ -102,16 +105,6 @@ impl Drop for InstanceWatch {
     }
 }
 
-/// Sets the type whose [`InstancesChanged`] is called. A module uses this once.
-#[macro_export]
-macro_rules! bind_instances_changed {
-    ($type:ty) => {
-        const _: () = {
-            #[no_mangle]
-            extern "C" fn ktrace_deferred() {
-                <$type as $crate::ktrace::array::instances::InstancesChanged>::changed();
-            }
-        };
-    };
+extern "C" fn changed<T: InstancesChanged>() {
+    T::changed();
 }
-pub use bind_instances_changed;

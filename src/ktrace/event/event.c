@@ -289,6 +289,8 @@ static atomic_t ktrace_event_nr_users = ATOMIC_INIT(0);
 /* The result of the last run of the work: 0 or a negative errno. */
 static int ktrace_event_users_result;
 
+static ktrace_event_users_changed_t ktrace_event_users_changed;
+
 static void ktrace_event_users_work_func(struct work_struct *unused)
 {
 	int ret = ktrace_event_users_changed(atomic_read(&ktrace_event_nr_users));
@@ -360,8 +362,12 @@ static int ktrace_event_users_wait(void)
 	return READ_ONCE(ktrace_event_users_result);
 }
 
-int ktrace_event_users_start(void)
+int ktrace_event_users_start(ktrace_event_users_changed_t changed)
 {
+	int ret = ktrace_set_callbacks(&ktrace_event_users_changed, changed);
+
+	if (ret)
+		return ret;
 	WRITE_ONCE(ktrace_event_users_started, true);
 	/* This includes a full barrier, which orders the store before the read of the count. */
 	schedule_work(&ktrace_event_users_work);

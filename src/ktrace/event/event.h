@@ -5,13 +5,14 @@
 #include <linux/trace_events.h>
 #include <linux/tracepoint.h>
 
+#include "../callbacks.h"
+
 struct srcu_ctr;
 struct trace_seq;
 
 /* Defined in Rust. */
 void ktrace_event_print(struct trace_iterator *iter, struct trace_event *event);
 unsigned int ktrace_pack_print(struct trace_iterator *iter);
-int ktrace_event_users_changed(bool any);
 
 /* Defined in event.c, called from Rust. */
 bool ktrace_tracepoint_enter(struct srcu_ctr __percpu **ctr);
@@ -26,7 +27,7 @@ const char *ktrace_seq_position(struct trace_seq *seq);
 void ktrace_perf_caller(struct pt_regs *regs);
 int ktrace_event_reg(struct trace_event_call *call, enum trace_reg type, void *data);
 int ktrace_event_reg_about(struct trace_event_call *call, enum trace_reg type, void *data);
-int ktrace_event_users_start(void);
+int ktrace_event_users_start(ktrace_event_users_changed_t changed);
 void ktrace_event_users_stop(void);
 extern struct trace_event_functions ktrace_event_functions;
 extern struct trace_event_functions ktrace_pack_functions;

@@ -144,8 +144,13 @@ pub unsafe trait Integer: Copy {
     /// Whether the type is signed.
     const SIGNED: bool;
 
-    /// Converts the value to C's `unsigned long`, with the rules of C.
-    fn to_word(self) -> usize;
+    /// Reads a value from a record and converts it to C's `unsigned long`, with the rules of C.
+    ///
+    /// # Safety
+    ///
+    /// `stored` must be valid for reads of a value of this size. It need not be aligned, and may
+    /// contain any bytes.
+    unsafe fn word(stored: *const Self) -> usize;
 }
 
 // SAFETY: C's `bool` is an unsigned byte, like Rust's.
@@ -154,8 +159,9 @@ unsafe impl Integer for bool {
     const SIGNED: bool = false;
 
     #[inline]
-    fn to_word(self) -> usize {
-        usize::from(self)
+    unsafe fn word(stored: *const Self) -> usize {
+        // SAFETY: The caller guarantees that the byte can be read. Not every byte is a `bool`.
+        usize::from(unsafe { stored.cast::<u8>().read() } != 0)
     }
 }
 
@@ -180,8 +186,9 @@ macro_rules! integers {
             const SIGNED: bool = $signed;
 
             #[inline]
-            fn to_word(self) -> usize {
-                self as usize
+            unsafe fn word(stored: *const Self) -> usize {
+                // SAFETY: The caller guarantees that the value can be read.
+                unsafe { stored.read_unaligned() as usize }
             }
         }
 

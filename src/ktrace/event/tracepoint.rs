@@ -223,154 +223,43 @@ impl RawMap {
 pub mod bpf {
     use super::*;
 
-    extern "C" {
-        fn bpf_trace_run1(link: *mut c_void, a0: u64);
-        fn bpf_trace_run2(link: *mut c_void, a0: u64, a1: u64);
-        fn bpf_trace_run3(link: *mut c_void, a0: u64, a1: u64, a2: u64);
-        fn bpf_trace_run4(link: *mut c_void, a0: u64, a1: u64, a2: u64, a3: u64);
-        fn bpf_trace_run5(link: *mut c_void, a0: u64, a1: u64, a2: u64, a3: u64, a4: u64);
-        fn bpf_trace_run6(link: *mut c_void, a0: u64, a1: u64, a2: u64, a3: u64, a4: u64, a5: u64);
-        fn bpf_trace_run7(
-            link: *mut c_void,
-            a0: u64,
-            a1: u64,
-            a2: u64,
-            a3: u64,
-            a4: u64,
-            a5: u64,
-            a6: u64,
-        );
-        fn bpf_trace_run8(
-            link: *mut c_void,
-            a0: u64,
-            a1: u64,
-            a2: u64,
-            a3: u64,
-            a4: u64,
-            a5: u64,
-            a6: u64,
-            a7: u64,
-        );
-        fn bpf_trace_run9(
-            link: *mut c_void,
-            a0: u64,
-            a1: u64,
-            a2: u64,
-            a3: u64,
-            a4: u64,
-            a5: u64,
-            a6: u64,
-            a7: u64,
-            a8: u64,
-        );
-        fn bpf_trace_run10(
-            link: *mut c_void,
-            a0: u64,
-            a1: u64,
-            a2: u64,
-            a3: u64,
-            a4: u64,
-            a5: u64,
-            a6: u64,
-            a7: u64,
-            a8: u64,
-            a9: u64,
-        );
-        fn bpf_trace_run11(
-            link: *mut c_void,
-            a0: u64,
-            a1: u64,
-            a2: u64,
-            a3: u64,
-            a4: u64,
-            a5: u64,
-            a6: u64,
-            a7: u64,
-            a8: u64,
-            a9: u64,
-            a10: u64,
-        );
-        fn bpf_trace_run12(
-            link: *mut c_void,
-            a0: u64,
-            a1: u64,
-            a2: u64,
-            a3: u64,
-            a4: u64,
-            a5: u64,
-            a6: u64,
-            a7: u64,
-            a8: u64,
-            a9: u64,
-            a10: u64,
-            a11: u64,
-        );
+    /// Defines `run()` from the kernel's functions for each number of arguments.
+    macro_rules! runs {
+        (@u64 $n:literal) => { u64 };
+        ($($len:literal => $function:ident($($n:literal),+);)*) => {
+            extern "C" {
+                $(fn $function(link: *mut c_void, $(_: runs!(@u64 $n)),+);)*
+            }
+
+            /// Runs the BPF programs of `link` with one to twelve arguments.
+            ///
+            /// # Safety
+            ///
+            /// `link` must be the data with which BPF attached the caller as a listener.
+            #[inline]
+            pub unsafe fn run<const N: usize>(link: *mut c_void, args: [u64; N]) {
+                let a = |n: usize| args.get(n).copied().unwrap_or(0);
+                match N {
+                    // SAFETY: The caller guarantees that `link` is the data from BPF.
+                    $($len => unsafe { $function(link, $(a($n)),+) },)*
+                    _ => {}
+                }
+            }
+        };
     }
 
-    /// Runs the BPF programs of `link` with one to twelve arguments.
-    ///
-    /// # Safety
-    ///
-    /// `link` must be the data with which BPF attached the caller as a listener.
-    #[inline]
-    pub unsafe fn run<const N: usize>(link: *mut c_void, args: [u64; N]) {
-        let a = |n: usize| args.get(n).copied().unwrap_or(0);
-        // SAFETY: The caller guarantees that `link` is the data from BPF.
-        unsafe {
-            match N {
-                1 => bpf_trace_run1(link, a(0)),
-                2 => bpf_trace_run2(link, a(0), a(1)),
-                3 => bpf_trace_run3(link, a(0), a(1), a(2)),
-                4 => bpf_trace_run4(link, a(0), a(1), a(2), a(3)),
-                5 => bpf_trace_run5(link, a(0), a(1), a(2), a(3), a(4)),
-                6 => bpf_trace_run6(link, a(0), a(1), a(2), a(3), a(4), a(5)),
-                7 => bpf_trace_run7(link, a(0), a(1), a(2), a(3), a(4), a(5), a(6)),
-                8 => bpf_trace_run8(link, a(0), a(1), a(2), a(3), a(4), a(5), a(6), a(7)),
-                9 => bpf_trace_run9(link, a(0), a(1), a(2), a(3), a(4), a(5), a(6), a(7), a(8)),
-                10 => bpf_trace_run10(
-                    link,
-                    a(0),
-                    a(1),
-                    a(2),
-                    a(3),
-                    a(4),
-                    a(5),
-                    a(6),
-                    a(7),
-                    a(8),
-                    a(9),
-                ),
-                11 => bpf_trace_run11(
-                    link,
-                    a(0),
-                    a(1),
-                    a(2),
-                    a(3),
-                    a(4),
-                    a(5),
-                    a(6),
-                    a(7),
-                    a(8),
-                    a(9),
-                    a(10),
-                ),
-                12 => bpf_trace_run12(
-                    link,
-                    a(0),
-                    a(1),
-                    a(2),
-                    a(3),
-                    a(4),
-                    a(5),
-                    a(6),
-                    a(7),
-                    a(8),
-                    a(9),
-                    a(10),
-                    a(11),
-                ),
-                _ => {}
-            }
-        }
+    runs! {
+        1 => bpf_trace_run1(0);
+        2 => bpf_trace_run2(0, 1);
+        3 => bpf_trace_run3(0, 1, 2);
+        4 => bpf_trace_run4(0, 1, 2, 3);
+        5 => bpf_trace_run5(0, 1, 2, 3, 4);
+        6 => bpf_trace_run6(0, 1, 2, 3, 4, 5);
+        7 => bpf_trace_run7(0, 1, 2, 3, 4, 5, 6);
+        8 => bpf_trace_run8(0, 1, 2, 3, 4, 5, 6, 7);
+        9 => bpf_trace_run9(0, 1, 2, 3, 4, 5, 6, 7, 8);
+        10 => bpf_trace_run10(0, 1, 2, 3, 4, 5, 6, 7, 8, 9);
+        11 => bpf_trace_run11(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
+        12 => bpf_trace_run12(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
     }
 }

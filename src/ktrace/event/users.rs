@@ -9,7 +9,10 @@ use kernel::{
     prelude::*, //
 };
 
-use crate::ktrace::private::symbols::Resolved;
+use crate::ktrace::private::{
+    callbacks::ktrace_event_users_changed_t,
+    symbols::Resolved, //
+};
 
 /// A callback that provides what counted events need while they have users.
 pub trait EventUsers {
@@ -29,7 +32,7 @@ pub trait EventUsers {
 }
 
 extern "C" {
-    fn ktrace_event_users_start() -> c_int;
+    fn ktrace_event_users_start(changed: ktrace_event_users_changed_t) -> c_int;
     fn ktrace_event_users_stop();
 }
 
@@ -44,12 +47,12 @@ impl UserCountGuard {
     ///
     /// The error of this call of [`EventUsers::changed`]: an event had been enabled before and
     /// would not fire.
-    pub fn new(_: Resolved) -> Result<Self> {
+    pub fn new<T: EventUsers>(_: Resolved) -> Result<Self> {
         // Created before the call: on an error, its drop waits for work that other callers have
         // queued.
         let this = Self(());
         // SAFETY: Queues the work and waits for it; sleeping is allowed here.
-        to_result(unsafe { ktrace_event_users_start() })?;
+        to_result(unsafe { ktrace_event_users_start(Some(changed::<T>)) })?;
         Ok(this)
     }
 }
@@ -63,19 +66,9 @@ impl Drop for UserCountGuard {
     }
 }
 
-/// Sets the type whose [`EventUsers`] is called. A module uses this once.
-#[macro_export]
-macro_rules! bind_event_users {
-    ($type:ty) => {
-        const _: () = {
-            #[no_mangle]
-            extern "C" fn ktrace_event_users_changed(any: bool) -> ::kernel::ffi::c_int {
-                match <$type as $crate::ktrace::event::users::EventUsers>::changed(any) {
-                    Ok(()) => 0,
-                    Err(error) => error.to_errno(),
-                }
-            }
-        };
-    };
+extern "C" fn changed<T: EventUsers>(any: bool) -> c_int {
+    match T::changed(any) {
+        Ok(()) => 0,
+        Err(error) => error.to_errno(),
+    }
 }
-pub use bind_event_users;

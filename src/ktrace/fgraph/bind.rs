@@ -133,20 +133,6 @@ pub unsafe fn dispatch_add<G: Bound>(
         .fast_ret_profile(cpu as usize, ret.func, total_ns);
 }
 
-/// Reports a full shadow stack to the hook.
-///
-/// # Safety
-///
-/// Only for `fgraph.c`, in the callback for a call: `graph` must belong to a registered
-/// [`super::Hook`] of this type.
-#[doc(hidden)]
-#[inline]
-pub unsafe fn dispatch_overrun<G: Bound>(graph: *mut c_void) {
-    // SAFETY: `graph` belongs to a registered hook of this type, as the caller guarantees. The hook
-    // is freed only after the callback has returned.
-    unsafe { &*graph.cast::<Inner<G>>() }.state.overrun();
-}
-
 /// Selects the one type whose [`super::GraphHook`] the callbacks call.
 #[macro_export]
 macro_rules! bind_graph_hook {
@@ -274,24 +260,6 @@ macro_rules! bind_graph_hook {
             ) {
                 // SAFETY: The caller guarantees what `dispatch_add()` requires.
                 unsafe { fgraph::dispatch_add::<$hook>(ret, graph, total_ns, cpu) }
-            }
-
-            /// # Safety
-            ///
-            /// Only for `markers.c`: preemption must be off.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_graph_interposed(context: c_uint) {
-                // SAFETY: Preemption is off, as the caller guarantees.
-                unsafe { fgraph::current_interposes::<$hook>(context) }
-            }
-
-            /// # Safety
-            ///
-            /// Only for `fgraph.c`: the requirements of `dispatch_overrun()`.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_graph_overrun(graph: *mut c_void) {
-                // SAFETY: The caller guarantees what `dispatch_overrun()` requires.
-                unsafe { fgraph::dispatch_overrun::<$hook>(graph) }
             }
         };
     };

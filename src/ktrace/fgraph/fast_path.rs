@@ -18,6 +18,7 @@ use kernel::{
 use crate::ktrace::{
     private::{
         abi,
+        callbacks::ktrace_overrun_t,
         symbols::Data, //
     },
     shared::same_as_c,
@@ -168,6 +169,7 @@ pub(super) struct Shared {
     mult: u32,
     tag: u64,
     are_chosen: u32,
+    overrun: ktrace_overrun_t,
 }
 
 same_as_c!(Shared, ktrace_graph);
@@ -185,6 +187,7 @@ impl Shared {
         slot: u32,
         tag_flags: u32,
         mult: u32,
+        overrun: ktrace_overrun_t,
     ) -> Self {
         Self {
             ops: pin_init::zeroed(),
@@ -207,6 +210,7 @@ impl Shared {
             mult,
             tag: frame_word(tag_flags),
             are_chosen: u32::from(has_any_functions()),
+            overrun,
         }
     }
 

@@ -182,7 +182,7 @@ static noinline notrace int ktrace_graph_reserve(struct ftrace_graph_ent *call,
 
 	frame = ktrace_call_fgraph_reserve_data(graph->ops.idx, sizeof(*frame));
 	if (unlikely(!frame)) {
-		ktrace_graph_overrun(graph);
+		graph->overrun(graph);
 		return 0;
 	}
 	return ktrace_begin(call, graph, fregs, task, frame,

@@ -8,6 +8,8 @@
 #include <linux/types.h>
 #endif
 
+#include "../callbacks.h"
+
 struct ktrace_pack;
 
 /* When the entry of a call is written; `When` in fgraph/fast_path.rs. */
@@ -72,6 +74,7 @@ struct ktrace_graph {
 	u64 tag;
 	/* Whether `set_graph_function` or `set_graph_notrace` has functions. */
 	u32 are_chosen;
+	ktrace_overrun_t overrun;
 };
 
 /* A hook's data for an open call; `Stored` in fgraph/frame.rs. */
@@ -110,7 +113,6 @@ void ktrace_graph_fast_ret(const struct ftrace_graph_ret *ret, struct ktrace_gra
 			u64 written);
 void ktrace_graph_fast_ret_late(const struct ftrace_graph_ret *ret, struct ktrace_graph *graph,
 		       struct ftrace_regs *fregs, struct task_struct *task, u64 total_ns);
-void ktrace_graph_overrun(struct ktrace_graph *graph);
 
 /* Defined in fgraph.c, called from Rust. */
 u32 ktrace_graph_random(void);

@@ -56,7 +56,7 @@ pub trait GraphHook: Send + Sync + Sized + 'static {
     fn sched_out(&self, task: &Open<'_>);
 
     /// Handles a record that is not an event, before it is written in the current task in that
-    /// context ([`crate::ktrace::hook::markers`]). Context as for [`GraphHook::entry`].
+    /// context ([`MarkerWatch`](super::MarkerWatch)). Context as for [`GraphHook::entry`].
     fn interposed(&self, task: &Open<'_>, context: Context);
 
     /// Handles the end of the current task, which will not return from its open calls. With

@@ -40,6 +40,7 @@ use crate::ktrace::{
     compact::writer::Packer,
     private::{
         abi,
+        callbacks::ktrace_graph,
         symbols::Resolved, //
     },
     record::context::Context,
@@ -132,6 +133,16 @@ pub struct Hook<G: Bound> {
 // SAFETY: Owns an `Inner`, which is not bound to a thread.
 unsafe impl<G: Bound> Send for Hook<G> {}
 
+/// # Safety
+///
+/// Only for `fgraph.c`, in the callback for a call: `graph` must belong to a registered [`Hook`] of
+/// this type.
+unsafe extern "C" fn overrun<G: Bound>(graph: *mut ktrace_graph) {
+    // SAFETY: `graph` belongs to a registered hook of this type, as the caller guarantees, and is
+    // the first member of `Inner`. The hook is freed only after the callback has returned.
+    unsafe { &*graph.cast::<Inner<G>>() }.state.overrun();
+}
+
 /// Access to the hooks of a type; implemented by [`super::bind_graph_hook!`].
 ///
 /// # Safety
@@ -178,6 +189,7 @@ impl<G: Bound> Hook<G> {
             slot,
             tag << FLAG_BITS,
             TIMER.counter_mult(),
+            Some(overrun::<G>),
         );
         let inner = KBox::new(
             Inner {
@@ -311,8 +323,8 @@ unsafe fn for_each_open<G: Bound>(mut with: impl FnMut(&G, &Open<'_>)) {
 ///
 /// # Safety
 ///
-/// Preemption must be off.
-pub unsafe fn current_interposes<G: Bound>(context: u32) {
+/// Only for `markers.c`: preemption must be off.
+pub(super) unsafe extern "C" fn interposed<G: Bound>(context: u32) {
     if HOOKED.read_once() != 0 {
         // SAFETY: Preemption is off, as the caller guarantees.
         unsafe {

@@ -57,6 +57,7 @@ mod fast_path;
 mod frame;
 mod graph_hook;
 mod hook;
+mod markers;
 mod settings;
 mod tag;
 mod task_word;
@@ -70,7 +71,6 @@ pub use bind::{
     dispatch_add,
     dispatch_call,
     dispatch_fast_entry,
-    dispatch_overrun,
     dispatch_return, //
 };
 pub use clock::{
@@ -89,13 +89,13 @@ pub use frame::FrameRef;
 pub use graph_hook::GraphHook;
 pub use hook::{
     current_ends,
-    current_interposes,
     current_leaves,
     for_each_hook,
     Bound,
     Hook,
     Hooks, //
 };
+pub use markers::MarkerWatch;
 pub use settings::{
     copy_graph_functions,
     drop_graph_functions,

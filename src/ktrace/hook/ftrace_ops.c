@@ -17,6 +17,13 @@
 #include "../record/context.h"
 #include "../task/trace_mask.h"
 
+static ktrace_recursed_t ktrace_recursed;
+
+int ktrace_set_recursed(ktrace_recursed_t recursed)
+{
+	return ktrace_set_callbacks(&ktrace_recursed, recursed);
+}
+
 /* Calls the hook of a slot under the kernel's recursion guard, which all users of ftrace share. */
 static noinline notrace void ktrace_hit(unsigned long ip, unsigned long parent_ip,
 					unsigned int slot, struct ftrace_regs *fregs)
@@ -24,7 +31,7 @@ static noinline notrace void ktrace_hit(unsigned long ip, unsigned long parent_i
 	int bit = ftrace_test_recursion_trylock(ip, parent_ip);
 
 	if (unlikely(bit < 0)) {
-		ktrace_function_recursed(slot);
+		ktrace_recursed(slot);
 		return;
 	}
 	ktrace_function_hit(slot, ip, parent_ip, fregs, ktrace_context_here(), current->pid);

@@ -33,6 +33,7 @@ use crate::ktrace::{
     compact::writer::Packer,
     private::{
         abi,
+        callbacks::ktrace_recursed_t,
         symbols::{
             this_module,
             Data,
@@ -56,6 +57,7 @@ extern "C" {
     fn register_ftrace_function(ops: *mut abi::ftrace_ops) -> c_int;
     fn unregister_ftrace_function(ops: *mut abi::ftrace_ops) -> c_int;
     fn ftrace_ops_set_global_filter(ops: *mut abi::ftrace_ops);
+    fn ktrace_set_recursed(recursed: ktrace_recursed_t) -> c_int;
     fn ktrace_slot_function(slot: c_uint) -> Func;
     fn ktrace_current() -> *mut kernel::bindings::task_struct;
     fn ktrace_argument(fregs: *mut c_void, n: c_uint) -> c_ulong;
@@ -234,6 +236,8 @@ impl<F: Bound> Hook<F> {
         // SAFETY: `ktrace_slot_function()` has no preconditions; it looks up a table, which has
         // this slot.
         let func = unsafe { ktrace_slot_function(slot) };
+        // SAFETY: `recursed()` has the preconditions of a callback from an entry function.
+        to_result(unsafe { ktrace_set_recursed(Some(recursed::<F>)) })?;
         let mut ops = Self::prepare(tr, func)?;
         entry.tr.store(tr.as_ptr(), Release);
         entry.hook.store(Arc::as_ptr(&state).cast_mut(), Release);
@@ -399,8 +403,7 @@ pub unsafe fn dispatch<F: Bound>(
 /// # Safety
 ///
 /// Only for `ftrace_ops.c`: must be called in a callback of ftrace.
-#[doc(hidden)]
-pub unsafe fn dispatch_recursed<F: Bound>(slot: u32) {
+unsafe extern "C" fn recursed<F: Bound>(slot: c_uint) {
     // SAFETY: The caller guarantees that this is a callback of ftrace.
     if let Some((hook, _)) = unsafe { hook_of::<F>(slot) } {
         hook.recursed();
@@ -449,15 +452,6 @@ macro_rules! bind_function_hook {
                         $crate::ktrace::record::context::Context::new(packed, pid),
                     )
                 };
-            }
-
-            /// # Safety
-            ///
-            /// Only for `ftrace_ops.c`: must be called in a callback of ftrace.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_function_recursed(slot: ::kernel::ffi::c_uint) {
-                // SAFETY: The caller guarantees that this is a callback of ftrace.
-                unsafe { ftrace_ops::dispatch_recursed::<$hook>(slot) };
             }
         };
     };

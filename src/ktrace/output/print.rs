@@ -36,11 +36,9 @@ extern "C" {
 ///
 /// # Safety
 ///
-/// Only for `fgraph.c`: `iter` must be an iterator that the kernel passed to `print_line` of this
-/// tracer.
-#[doc(hidden)]
-pub unsafe fn dispatch_print<T: Tracer>(iter: *mut c_void) -> c_uint {
-    let iter: *mut abi::trace_iterator = iter.cast();
+/// Only for `ktrace_tracer_print_line()`: `iter` must be an iterator that the kernel passed to
+/// `print_line` of this tracer.
+pub(super) unsafe extern "C" fn print_line<T: Tracer>(iter: *mut abi::trace_iterator) -> c_uint {
     // `ftrace_dump_one()` clears the `seq` before each record, and reads it even if nothing was
     // printed. The first text that is added initializes it, so an empty text is added.
     // SAFETY: `iter` is valid, as the caller guarantees, and no other code uses its text.

@@ -18,11 +18,13 @@ use core::{
 use kernel::{
     alloc::KVVec,
     bindings,
+    error::to_result,
     prelude::*, //
 };
 
 use super::{
     callbacks,
+    print::print_line,
     tracer::Tracer, //
 };
 use crate::ktrace::{
@@ -32,6 +34,7 @@ use crate::ktrace::{
     },
     private::{
         abi,
+        callbacks::ktrace_print_line_t,
         cstr_ext::CStrExt,
         symbols::{
             this_module,
@@ -45,6 +48,7 @@ use crate::ktrace::{
 // In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
+    fn ktrace_set_print_line(print_line: ktrace_print_line_t) -> c_int;
     fn ktrace_tracer_print_line(iter: *mut abi::trace_iterator) -> abi::print_line_t;
 }
 
@@ -82,12 +86,16 @@ impl<T: Tracer> Registration<T> {
     ///
     /// # Errors
     ///
-    /// `EEXIST` if there is a tracer of that name; `ENOMEM` if memory is short.
+    /// `EEXIST` if there is a tracer of that name; `EBUSY` if the module has registered another
+    /// type; `ENOMEM` if memory is short.
     pub fn new(resolved: Resolved, lock: &TypesLock) -> Result<Self> {
         if Self::is_taken(lock) {
             pr_err!("a tracer of this name is already registered\n");
             return Err(EEXIST);
         }
+        // SAFETY: `print_line()` has the preconditions of a callback of `struct tracer`, and only
+        // this type of tracer has it.
+        to_result(unsafe { ktrace_set_print_line(Some(print_line::<T>)) })?;
         let mut options = KVec::with_capacity(T::OPTIONS.len().wrapping_add(1), GFP_KERNEL)?;
         for (n, name) in T::OPTIONS.iter().enumerate() {
             let option = abi::tracer_opt {

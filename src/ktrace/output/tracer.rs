@@ -99,24 +99,3 @@ impl Columns {
             | bit(self.reltime, 0x40)
     }
 }
-
-/// Selects the one type whose [`Tracer::print`] is called.
-#[macro_export]
-macro_rules! bind_tracer {
-    ($tracer:ty) => {
-        const _: () = {
-            /// # Safety
-            ///
-            /// Only for `fgraph.c`: `iter` must be an iterator that the kernel passed to
-            /// `print_line` of this tracer.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_print_line(
-                iter: *mut ::kernel::ffi::c_void,
-            ) -> ::kernel::ffi::c_uint {
-                // SAFETY: The caller guarantees what `dispatch_print()` requires.
-                unsafe { $crate::ktrace::output::print::dispatch_print::<$tracer>(iter) }
-            }
-        };
-    };
-}
-pub use bind_tracer;

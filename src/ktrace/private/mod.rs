@@ -5,6 +5,7 @@
 
 pub mod abi;
 pub mod btf;
+pub(in crate::ktrace) mod callbacks;
 pub(in crate::ktrace) mod cstr_ext;
 pub(in crate::ktrace) mod list;
 pub mod modules;

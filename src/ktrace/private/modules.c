@@ -10,21 +10,25 @@
 
 #include "../helpers.h"
 
+static ktrace_text_leaves_t ktrace_text_leaves;
+
 static int ktrace_module_changes(struct notifier_block *unused, unsigned long state, void *data)
 {
 	struct module *module = data;
 
 	/* The init text of a module is freed once the module is live. */
 	if (module != THIS_MODULE && (state == MODULE_STATE_LIVE || state == MODULE_STATE_GOING))
-		ktrace_module_text_goes(module, state == MODULE_STATE_LIVE);
+		ktrace_text_leaves(module, state == MODULE_STATE_LIVE);
 	return NOTIFY_DONE;
 }
 
 static struct notifier_block ktrace_module_block = { .notifier_call = ktrace_module_changes };
 
-int ktrace_watch_modules(void)
+int ktrace_watch_modules(ktrace_text_leaves_t leaves)
 {
-	return register_module_notifier(&ktrace_module_block);
+	int ret = ktrace_set_callbacks(&ktrace_text_leaves, leaves);
+
+	return ret ?: register_module_notifier(&ktrace_module_block);
 }
 
 void ktrace_unwatch_modules(void)

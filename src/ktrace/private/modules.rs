@@ -10,9 +10,12 @@ use kernel::{
     prelude::*, //
 };
 
-use super::symbols::{
-    Data,
-    Resolved, //
+use super::{
+    callbacks::ktrace_text_leaves_t,
+    symbols::{
+        Data,
+        Resolved, //
+    },
 };
 
 /// The size of the buffer for a name: at least `KSYM_SYMBOL_LEN`.
@@ -21,7 +24,7 @@ const MAX_NAME: usize = 640;
 // Some structs behind these pointers have no members in some configurations.
 #[allow(improper_ctypes)]
 extern "C" {
-    fn ktrace_watch_modules() -> c_int;
+    fn ktrace_watch_modules(leaves: ktrace_text_leaves_t) -> c_int;
     fn ktrace_unwatch_modules();
     fn ktrace_module_has(
         module: *const bindings::module,
@@ -92,9 +95,9 @@ impl ModuleWatch {
     /// # Errors
     ///
     /// The errors of `register_module_notifier()`.
-    pub fn new(_: Resolved) -> Result<Self> {
+    pub fn new<T: TextLeaves>(_: Resolved) -> Result<Self> {
         // SAFETY: The notifier block is static; the kernel refuses to register it twice.
-        to_result(unsafe { ktrace_watch_modules() })?;
+        to_result(unsafe { ktrace_watch_modules(Some(leaves::<T>)) })?;
         // INVARIANT: The notifier was registered above.
         Ok(Self(()))
     }
@@ -107,35 +110,11 @@ impl Drop for ModuleWatch {
     }
 }
 
-/// Passes a notification from `modules.c` to [`TextLeaves::leaves`].
-///
 /// # Safety
 ///
-/// The module must be alive until this returns.
-#[doc(hidden)]
-pub unsafe fn text_leaves<T: TextLeaves>(module: *const bindings::module, init_only: bool) {
+/// Only for `modules.c`: the module must be alive until this returns.
+unsafe extern "C" fn leaves<T: TextLeaves>(module: *const bindings::module, init_only: bool) {
     // SAFETY: The caller guarantees that the module is alive until this returns.
     let module = unsafe { &*module };
     T::leaves(&LeavingText { module, init_only });
 }
-
-/// Sets the type whose [`TextLeaves`] is called. A module uses this once.
-#[macro_export]
-macro_rules! bind_text_leaves {
-    ($type:ty) => {
-        const _: () = {
-            /// # Safety
-            ///
-            /// Only for `modules.c`: the module must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_module_text_goes(
-                module: *const ::kernel::bindings::module,
-                init_only: bool,
-            ) {
-                // SAFETY: The caller guarantees that the module is alive until this returns.
-                unsafe { $crate::ktrace::private::modules::text_leaves::<$type>(module, init_only) }
-            }
-        };
-    };
-}
-pub use bind_text_leaves;

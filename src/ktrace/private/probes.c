@@ -37,27 +37,26 @@ const char *ktrace_find_probes(struct ktrace_probe *probes, unsigned int nr)
 	return NULL;
 }
 
-void ktrace_detach_probes(const struct ktrace_probe *probes, unsigned int nr)
+void ktrace_detach_probes(const struct ktrace_probe *probes, unsigned int nr, const void *data)
 {
 	while (nr--)
-		tracepoint_probe_unregister(probes[nr].tp, probes[nr].func, NULL);
+		tracepoint_probe_unregister(probes[nr].tp, probes[nr].func, (void *)data);
 	tracepoint_synchronize_unregister();
 }
 
-/* Attaches all probes or none. */
-int ktrace_attach_probes(const struct ktrace_probe *probes, unsigned int nr)
+/* Attaches all probes or none. @data is their first argument. */
+int ktrace_attach_probes(const struct ktrace_probe *probes, unsigned int nr, const void *data)
 {
 	unsigned int i;
 	int ret;
 
 	for (i = 0; i < nr; i++) {
-		if (probes[i].rank)
-			ret = tracepoint_probe_register_prio(probes[i].tp, probes[i].func,
-							     NULL, probes[i].rank);
-		else
-			ret = tracepoint_probe_register(probes[i].tp, probes[i].func, NULL);
+		int rank = probes[i].rank ?: TRACEPOINT_DEFAULT_PRIO;
+
+		ret = tracepoint_probe_register_prio(probes[i].tp, probes[i].func, (void *)data,
+						     rank);
 		if (ret) {
-			ktrace_detach_probes(probes, i);
+			ktrace_detach_probes(probes, i, data);
 			return ret;
 		}
 	}

@@ -20,8 +20,8 @@ struct ktrace_probe {
 };
 
 const char *ktrace_find_probes(struct ktrace_probe *probes, unsigned int nr);
-int ktrace_attach_probes(const struct ktrace_probe *probes, unsigned int nr);
-void ktrace_detach_probes(const struct ktrace_probe *probes, unsigned int nr);
+int ktrace_attach_probes(const struct ktrace_probe *probes, unsigned int nr, const void *data);
+void ktrace_detach_probes(const struct ktrace_probe *probes, unsigned int nr, const void *data);
 
 /* Called from Rust. */
 void ktrace_synchronize_probes(void);

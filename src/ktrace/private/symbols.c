@@ -80,7 +80,7 @@ typedef void (ktrace_any_fn)(void);
 #include "unexported.h"
 #undef KTRACE_FUNCTION
 
-bool ktrace_bind(unsigned int index, unsigned long addr)
+void ktrace_bind(unsigned int index, unsigned long addr)
 {
 	unsigned int n = 0;
 
@@ -91,7 +91,6 @@ bool ktrace_bind(unsigned int index, unsigned long addr)
 	} while (0)
 #include "unexported.h"
 #undef KTRACE_FUNCTION
-	return index < n;
 }
 
 /*

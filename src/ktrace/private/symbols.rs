@@ -47,7 +47,7 @@ struct Symbol {
 macro_rules! functions {
     ($($name:literal, $option:literal: $user:literal;)*) => {
         /// The functions to call, in the order of `unexported.h`.
-        static FUNCTIONS: &[Symbol] = &[$(Symbol { name: $name, user: $user, option: $option }),*];
+        const FUNCTIONS: &[Symbol] = &[$(Symbol { name: $name, user: $user, option: $option }),*];
     };
 }
 
@@ -90,6 +90,32 @@ functions! {
     c"task_work_add", "Linux 6.12 or later": "noticing new instances";
 }
 
+// The build fails if `unexported.h` has other functions, or another order.
+const _: () = {
+    /// Returns the rest of `text` after `prefix`, or `None` if it does not begin with it.
+    const fn strip_prefix<'a>(text: &'a [u8], prefix: &[u8]) -> Option<&'a [u8]> {
+        match (text.split_first(), prefix.split_first()) {
+            (_, None) => Some(text),
+            (Some((byte, text)), Some((expected, prefix))) if *byte == *expected => {
+                strip_prefix(text, prefix)
+            }
+            _ => None,
+        }
+    }
+
+    let mut text = include_bytes!("unexported.h").as_slice();
+    let mut index = 0;
+    while !text.is_empty() {
+        if let Some(name) = strip_prefix(text, b"\nKTRACE_FUNCTION(") {
+            let listed = strip_prefix(name, FUNCTIONS[index].name.to_bytes());
+            assert!(matches!(listed, Some([b')', b';', ..])));
+            index += 1;
+        }
+        text = text.split_at(1).1;
+    }
+    assert!(index == FUNCTIONS.len());
+};
+
 macro_rules! data {
     ($($id:ident = $name:literal, $option:literal: $user:literal;)*) => {
         /// Kernel data that is accessed by its address.
@@ -130,7 +156,7 @@ data! {
 // Some structs behind these pointers have no members in some configurations.
 #[allow(improper_ctypes)]
 extern "C" {
-    fn ktrace_bind(index: c_uint, addr: c_ulong) -> bool;
+    fn ktrace_bind(index: c_uint, addr: c_ulong);
     fn ktrace_locked_down() -> c_int;
     fn ktrace_find_kallsyms(addr: *mut c_ulong) -> c_int;
     fn ktrace_find_data(name: *const c_char, text: c_ulong, text_end: c_ulong) -> c_ulong;
@@ -236,11 +262,9 @@ fn find_functions() -> Result {
         if addr == 0 {
             return Err(missing(function));
         }
-        // SAFETY: `addr` is the address of the function that `symbols.c` has at `index`: both lists
-        // have the same order. If this list is longer, `ktrace_bind()` returns false.
-        if !unsafe { ktrace_bind(index as c_uint, addr) } {
-            return Err(EINVAL);
-        }
+        // SAFETY: `addr` is the address of the function that `symbols.c` has at `index`: the build
+        // compares both lists.
+        unsafe { ktrace_bind(index as c_uint, addr) };
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The macro [`bind_task_hooks!`](crate::bind_task_hooks), which defines the functions that the C
-//! code calls for the hooks on the life of tasks.
+//! The macro [`bind_task_hooks!`](crate::bind_task_hooks), which defines the functions that C calls
+//! by name at a context switch.
 
 /// Sets the type whose [`TaskHooks`](crate::ktrace::task::hooks::TaskHooks) the probes call. A
 /// module uses this once.
@@ -11,12 +11,8 @@ macro_rules! bind_task_hooks {
         const _: () = {
             use ::kernel::bindings::task_struct;
             use $crate::ktrace::task::{
-                hooks::{
-                    self,
-                    TaskHooks, //
-                },
+                hooks,
                 task_mask,
-                Comm,
                 Task, //
             };
 
@@ -57,75 +53,6 @@ macro_rules! bind_task_hooks {
             #[no_mangle]
             extern "C" fn ktrace_idle_mask(cpu: u32) -> u32 {
                 task_mask::mask_of_next::<$hooks>(0, || cpu)
-            }
-
-            /// # Safety
-            ///
-            /// Only for `task.c`: both tasks must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_new_task(
-                parent: *mut task_struct,
-                child: *mut task_struct,
-            ) {
-                // SAFETY: The caller guarantees that both tasks are alive.
-                let (parent, child) = unsafe { (Task::from_raw(parent), Task::from_raw(child)) };
-                hooks::with_hooks::<$hooks>(|hooks| TaskHooks::new_task(hooks, parent, child));
-            }
-
-            /// # Safety
-            ///
-            /// Only for `task.c`: `task` must be alive until this returns, and `comm` must be a C
-            /// string.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_rename_task(
-                task: *mut task_struct,
-                comm: *const ::kernel::ffi::c_char,
-            ) {
-                // SAFETY: The caller guarantees that the task is alive.
-                let task = unsafe { Task::from_raw(task) };
-                // SAFETY: The caller guarantees that `comm` is a C string.
-                let comm = unsafe { Comm::from_char_ptr(comm) };
-                hooks::with_hooks::<$hooks>(|hooks| TaskHooks::renamed(hooks, task, comm));
-            }
-
-            /// # Safety
-            ///
-            /// Only for `task.c`: `task` must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_prepare_exec_task(task: *mut task_struct) {
-                // SAFETY: The caller guarantees that the task is alive.
-                let task = unsafe { Task::from_raw(task) };
-                hooks::with_hooks::<$hooks>(|hooks| TaskHooks::prepare_exec(hooks, task));
-            }
-
-            /// # Safety
-            ///
-            /// Only for `task.c`: `task` must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_exec_task(task: *mut task_struct, old_pid: i32) {
-                // SAFETY: The caller guarantees that the task is alive.
-                let task = unsafe { Task::from_raw(task) };
-                hooks::with_hooks::<$hooks>(|hooks| TaskHooks::executed(hooks, task, old_pid));
-            }
-
-            /// # Safety
-            ///
-            /// Only for `task.c`: `task` must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_free_task(task: *mut task_struct) {
-                // SAFETY: The caller guarantees that the task is alive.
-                let task = unsafe { Task::from_raw(task) };
-                hooks::with_hooks::<$hooks>(|hooks| TaskHooks::freed(hooks, task));
-            }
-
-            #[no_mangle]
-            extern "C" fn ktrace_recheck_tasks() {
-                hooks::with_hooks::<$hooks>(TaskHooks::recheck);
-            }
-
-            #[no_mangle]
-            extern "C" fn ktrace_reclaim_tasks() {
-                hooks::with_hooks::<$hooks>(TaskHooks::reclaim);
             }
         };
     };

@@ -10,6 +10,7 @@
 
 pub mod all_tasks;
 pub mod bind;
+mod callbacks;
 pub mod comm;
 pub mod follow;
 pub mod hooks;
@@ -18,6 +19,8 @@ pub mod registration;
 pub mod saved_cmdlines;
 pub mod sched;
 pub mod sched_bind;
+mod sched_callbacks;
+mod sched_hooks;
 pub mod sched_state;
 pub mod task_mask;
 pub mod task_ref;

@@ -10,11 +10,19 @@ use kernel::{
     sync::atomic::Release, //
 };
 
-use super::hooks::Bound;
-use crate::ktrace::private::symbols::Resolved;
+use super::{
+    callbacks::TaskCallbacks,
+    hooks::Bound, //
+};
+use crate::ktrace::private::{
+    callbacks::ktrace_task_callbacks,
+    symbols::Resolved, //
+};
 
+// Some structs behind these pointers have no members in some configurations.
+#[allow(improper_ctypes)]
 extern "C" {
-    fn ktrace_attach_task_probes() -> c_int;
+    fn ktrace_attach_task_probes(callbacks: *const ktrace_task_callbacks) -> c_int;
     fn ktrace_detach_task_probes();
     fn ktrace_schedule_recheck();
     fn ktrace_reclaim_later();
@@ -57,7 +65,7 @@ impl<T: Bound> Registration<T> {
         let this = Self { hooks };
         // SAFETY: `Resolved` shows that the tracepoints were found. Sleeping is allowed here. If
         // this fails, no probe is attached.
-        let attached = to_result(unsafe { ktrace_attach_task_probes() });
+        let attached = to_result(unsafe { ktrace_attach_task_probes(TaskCallbacks::<T>::TABLE) });
         if let Err(error) = attached {
             this.retire();
             return Err(error);

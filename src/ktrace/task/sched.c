@@ -2,7 +2,7 @@
 /*
  * Probes on the scheduler's tracepoints, with the prototypes that the kernel calls
  * them with. Each only does what Rust cannot: call static inlines, and access members
- * of structs that Rust does not know. sched.rs documents the calls to Rust.
+ * of structs that Rust does not know. Their data is the table of callbacks.
  *
  * Built without ftrace's call at function entry (see Kbuild).
  */
@@ -14,6 +14,7 @@
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
+#include "../callbacks.h"
 #include "../private/probes.h"
 #include "sched.h"
 
@@ -86,20 +87,26 @@ static void notrace ktrace_on_migrate(void *data, struct task_struct *task, int 
 /* Not sched_process_fork, which does not fire for some threads, such as those of io_uring. */
 static void notrace ktrace_on_newtask(void *data, struct task_struct *task, u64 flags)
 {
-	ktrace_sched_fork(current, task);
+	const struct ktrace_sched_callbacks *callbacks = data;
+
+	callbacks->fork(current, task);
 }
 
 static void notrace ktrace_on_prepare_exec(void *data, struct task_struct *task,
 					   struct linux_binprm *bprm)
 {
-	ktrace_sched_prepare_exec(task);
+	const struct ktrace_sched_callbacks *callbacks = data;
+
+	callbacks->prepare_exec(task);
 }
 
 static void notrace ktrace_on_exec(void *data, struct task_struct *task,
 				   pid_t old_pid, struct linux_binprm *bprm)
 {
+	const struct ktrace_sched_callbacks *callbacks = data;
+
 	preempt_disable_notrace();
-	ktrace_sched_exec(task, old_pid, bprm->filename);
+	callbacks->exec(task, old_pid, bprm->filename);
 	preempt_enable_notrace();
 }
 
@@ -107,26 +114,34 @@ static void notrace ktrace_on_exec(void *data, struct task_struct *task,
 static void notrace ktrace_before_exec(void *data, struct task_struct *task,
 				       pid_t old_pid, struct linux_binprm *bprm)
 {
-	ktrace_sched_changes(task);
+	const struct ktrace_sched_callbacks *callbacks = data;
+
+	callbacks->changes(task);
 }
 
 static void notrace ktrace_before_rename(void *data, struct task_struct *task,
 					 const char *comm)
 {
-	ktrace_sched_changes(task);
+	const struct ktrace_sched_callbacks *callbacks = data;
+
+	callbacks->changes(task);
 }
 
 static void notrace ktrace_on_rename(void *data, struct task_struct *task,
 				     const char *comm)
 {
-	ktrace_sched_rename(task, comm);
+	const struct ktrace_sched_callbacks *callbacks = data;
+
+	callbacks->rename(task, comm);
 }
 
 static void notrace ktrace_on_exit(void *data, struct task_struct *task,
 				   bool group_dead)
 {
+	const struct ktrace_sched_callbacks *callbacks = data;
+
 	preempt_disable_notrace();
-	ktrace_sched_exit(task, group_dead, local_clock());
+	callbacks->exit(task, group_dead, local_clock());
 	preempt_enable_notrace();
 }
 
@@ -149,9 +164,20 @@ const char *ktrace_find_sched_probes(void)
 	return ktrace_find_probes(ktrace_sched_probes, ARRAY_SIZE(ktrace_sched_probes));
 }
 
+/* For what no probe calls. */
+static const struct ktrace_sched_callbacks *ktrace_sched_callbacks;
+
+void ktrace_sched_changes(struct task_struct *task)
+{
+	const struct ktrace_sched_callbacks *callbacks = READ_ONCE(ktrace_sched_callbacks);
+
+	if (callbacks)
+		callbacks->changes(task);
+}
+
 static void ktrace_sched_reclaim_run(struct work_struct *work)
 {
-	ktrace_sched_reclaim();
+	ktrace_sched_callbacks->reclaim();
 }
 
 static DECLARE_WORK(ktrace_sched_reclaim_work, ktrace_sched_reclaim_run);
@@ -161,10 +187,13 @@ void ktrace_sched_reclaim_later(void)
 	queue_work(system_long_wq, &ktrace_sched_reclaim_work);
 }
 
-int ktrace_attach_sched_probes(void)
+int ktrace_attach_sched_probes(const struct ktrace_sched_callbacks *callbacks)
 {
-	int ret = ktrace_attach_probes(ktrace_sched_probes, ARRAY_SIZE(ktrace_sched_probes));
+	int ret = ktrace_set_callbacks(&ktrace_sched_callbacks, callbacks);
 
+	if (ret)
+		return ret;
+	ret = ktrace_attach_probes(ktrace_sched_probes, ARRAY_SIZE(ktrace_sched_probes), callbacks);
 	if (ret)
 		cancel_work_sync(&ktrace_sched_reclaim_work);
 	return ret;
@@ -174,7 +203,8 @@ void ktrace_detach_sched_probes(void)
 {
 	/* Another probe calls ktrace_on_switch(); ktrace_detach_probes() waits for it too. */
 	WRITE_ONCE(ktrace_sched_followed, 0);
-	ktrace_detach_probes(ktrace_sched_probes, ARRAY_SIZE(ktrace_sched_probes));
+	ktrace_detach_probes(ktrace_sched_probes, ARRAY_SIZE(ktrace_sched_probes),
+			     ktrace_sched_callbacks);
 	cancel_work_sync(&ktrace_sched_reclaim_work);
 }
 

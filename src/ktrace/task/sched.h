@@ -5,6 +5,7 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 
+struct ktrace_sched_callbacks;
 struct task_struct;
 
 /* Defined in Rust (sched_bind.rs), called from sched.c. */
@@ -14,13 +15,6 @@ void ktrace_sched_waking(struct task_struct *task, unsigned int context);
 void ktrace_sched_wakeup(struct task_struct *task, unsigned int cpu, bool is_new,
 			 u64 now);
 void ktrace_sched_migrate(struct task_struct *task, unsigned int from, unsigned int to);
-void ktrace_sched_fork(struct task_struct *parent, struct task_struct *child);
-void ktrace_sched_prepare_exec(struct task_struct *task);
-void ktrace_sched_exec(struct task_struct *task, pid_t old_pid, const char *filename);
-void ktrace_sched_changes(struct task_struct *task);
-void ktrace_sched_rename(struct task_struct *task, const char *comm);
-void ktrace_sched_exit(struct task_struct *task, bool group_dead, u64 now);
-void ktrace_sched_reclaim(void);
 
 /* Defined in sched.c, called from Rust. */
 #define KTRACE_EVERYONE BIT_ULL(32)
@@ -28,8 +22,9 @@ extern u64 ktrace_sched_followed;
 void ktrace_on_switch(bool preempt, struct task_struct *prev, struct task_struct *next,
 		      unsigned int prev_state, u32 prev_bits, u32 next_bits);
 const char *ktrace_find_sched_probes(void);
-int ktrace_attach_sched_probes(void);
+int ktrace_attach_sched_probes(const struct ktrace_sched_callbacks *callbacks);
 void ktrace_detach_sched_probes(void);
+void ktrace_sched_changes(struct task_struct *task);
 void ktrace_sched_reclaim_later(void);
 bool ktrace_task_blocked(struct task_struct *task, unsigned int *state);
 u64 ktrace_sched_now(void);

@@ -34,18 +34,21 @@ use kernel::{
 };
 
 use super::{
-    Comm,
+    sched_callbacks::SchedCallbacks,
     Task, //
 };
-use crate::ktrace::{
-    private::{
-        cstr_ext::CStrExt,
-        symbols::Resolved, //
-    },
-    sync::{
-        atomic::AtomicPtr,
-        read_once::ReadOnce, //
-    },
+use crate::ktrace::private::{
+    callbacks::ktrace_sched_callbacks,
+    cstr_ext::CStrExt,
+    symbols::Resolved, //
+};
+
+pub use super::sched_hooks::{
+    with_hooks,
+    Arriving,
+    Bound,
+    Leaving,
+    SchedHooks, //
 };
 
 /// Returns the time of the scheduler's clock, in ns. Any context.
@@ -55,96 +58,13 @@ pub fn now_ns() -> u64 {
     unsafe { ktrace_sched_now() }
 }
 
-/// The task that leaves the CPU in a context switch.
-#[derive(Clone, Copy)]
-pub struct Leaving<'a> {
-    /// The task.
-    pub task: Task<'a>,
-    /// The state in which the task leaves the CPU, a value of
-    /// [`STATE_NAMES`](super::sched_state::STATE_NAMES).
-    pub state: u32,
-    /// Whether the task is followed ([`super::follow`]).
-    pub followed: bool,
-}
-
-/// The task that gets the CPU in a context switch.
-#[derive(Clone, Copy)]
-pub struct Arriving<'a> {
-    /// The task.
-    pub task: Task<'a>,
-    /// Whether the task is followed ([`super::follow`]).
-    pub followed: bool,
-}
-
-/// Callbacks for the scheduler's tracepoints.
-///
-/// All are called while `&self` is alive, and until [`Registration`] is dropped. None may sleep,
-/// except [`SchedHooks::reclaim`]. Times are those of [`now_ns`].
-pub trait SchedHooks: Send + Sync + Sized + 'static {
-    /// Called when the CPU switches from `prev` to `next`, if at least one of them is followed
-    /// ([`super::follow`]). The probe of a [`Registration`](super::registration::Registration)
-    /// makes this call, so there must be one. The run queue's lock is held and interrupts are off;
-    /// must not allocate.
-    fn switch(&self, prev: Leaving<'_>, next: Arriving<'_>, now_ns: u64);
-
-    /// Called when the current task, or an interrupt on top of it, starts to wake `task`. `context`
-    /// is 0 for the current task itself, 1 for a softirq, 2 for a hardirq and 3 for an NMI. The
-    /// lock of `task` is held and interrupts are off, unless the task wakes itself.
-    fn waking(&self, task: Task<'_>, context: u32);
-
-    /// Called when `task` has become runnable on `cpu`; `is_new` is true if it is the first time.
-    /// The run queue's lock is held and interrupts are off, unless the task wakes itself.
-    fn wakeup(&self, task: Task<'_>, cpu: u32, is_new: bool, now_ns: u64);
-
-    /// Called when `task`, which is not running, is moved to another CPU. The lock of the task or
-    /// of its run queue is held and interrupts are off.
-    fn migrate(&self, task: Task<'_>, from: u32, to: u32);
-
-    /// Called when `parent`, the current task, has created `child`, which has not been woken yet.
-    fn fork(&self, parent: Task<'_>, child: Task<'_>);
-
-    /// Called before the current task, `task`, executes a program. It still has its old comm.
-    fn prepare_exec(&self, task: Task<'_>);
-
-    /// Called after the current task, `task`, has executed a program; its ID was `old_pid` before.
-    /// Preemption is off.
-    fn exec(&self, task: Task<'_>, old_pid: i32, filename: &[u8]);
-
-    /// Called before the trace mask's bits for `task` may change: at an `execve()` or a rename,
-    /// before [`TaskHooks`](super::hooks::TaskHooks) and then [`SchedHooks::exec`] or
-    /// [`SchedHooks::rename`] are called, and by [`changes`].
-    fn changes(&self, task: Task<'_>);
-
-    /// Called before the comm of `task` changes to `comm`.
-    fn rename(&self, task: Task<'_>, comm: Comm);
-
-    /// Called when the current task, `task`, exits; `group_dead` is true if it is the last one of
-    /// its process. Preemption is off.
-    fn exit(&self, task: Task<'_>, group_dead: bool, now_ns: u64);
-
-    /// Called by a worker after [`reclaim_later`], once at a time. May sleep.
-    fn reclaim(&self) {}
-}
-
-/// Access for the probes to the only registration of a type; implemented by
-/// [`bind_sched_hooks!`](crate::bind_sched_hooks).
-///
-/// # Safety
-///
-/// `state()` must always return the same static, and only [`Registration`] may write it.
-pub unsafe trait Bound: SchedHooks {
-    #[doc(hidden)]
-    fn state() -> &'static AtomicPtr<Self>;
-}
-
 // Some structs behind these pointers have no members in some configurations.
 #[allow(improper_ctypes)]
 extern "C" {
     fn ktrace_find_sched_probes() -> *const c_char;
-    fn ktrace_attach_sched_probes() -> c_int;
+    fn ktrace_attach_sched_probes(callbacks: *const ktrace_sched_callbacks) -> c_int;
     fn ktrace_detach_sched_probes();
     fn ktrace_sched_reclaim_later();
-    // Defined by `bind_sched_hooks!`.
     fn ktrace_sched_changes(task: *mut bindings::task_struct);
     fn ktrace_sched_now() -> u64;
 }
@@ -190,7 +110,8 @@ impl<T: Bound> Registration<T> {
         }
         // SAFETY: `Resolved` shows that the tracepoints were found. Either all probes are attached
         // or none.
-        if let Err(error) = to_result(unsafe { ktrace_attach_sched_probes() }) {
+        let attached = to_result(unsafe { ktrace_attach_sched_probes(SchedCallbacks::<T>::TABLE) });
+        if let Err(error) = attached {
             // SAFETY: No probe is attached, and the failed attempt has waited for those that were.
             unsafe { Self::free(hooks) };
             return Err(error);
@@ -235,16 +156,6 @@ impl<T: Bound> Drop for Registration<T> {
     }
 }
 
-#[doc(hidden)]
-#[inline]
-pub fn with_hooks<T: Bound>(call: impl FnOnce(&T)) {
-    // SAFETY: Null or alive: callers are probes or the worker, and both have finished before
-    // `free()` drops the hooks.
-    if let Some(hooks) = unsafe { T::state().read_once().as_ref() } {
-        call(hooks);
-    }
-}
-
 /// Makes a worker call [`SchedHooks::reclaim`] soon, at least once for any number of calls of this
 /// function. Any context except NMI, while there is a [`Registration`].
 pub fn reclaim_later() {
@@ -258,15 +169,4 @@ pub fn changes(task: Task<'_>) {
     let _reader = rcu::read_lock();
     // SAFETY: The task is alive. `free()` waits for RCU readers before the hooks go.
     unsafe { ktrace_sched_changes(task.as_ptr()) }
-}
-
-/// Returns the bytes of a C string.
-///
-/// # Safety
-///
-/// `string` must be a C string that stays valid during the lifetime that the caller chooses.
-#[doc(hidden)]
-pub unsafe fn bytes<'a>(string: *const c_char) -> &'a [u8] {
-    // SAFETY: The caller guarantees that `string` is a C string that stays valid.
-    unsafe { CStr::from_chars(string) }.to_bytes()
 }

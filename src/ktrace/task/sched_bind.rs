@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The macro [`bind_sched_hooks!`](crate::bind_sched_hooks), which defines the functions that the C
-//! code calls for the hooks on the scheduler's tracepoints.
+//! The macro [`bind_sched_hooks!`](crate::bind_sched_hooks), which defines the functions that C
+//! calls by name at switches and wakeups.
 
 /// Sets the type whose [`SchedHooks`](crate::ktrace::task::sched::SchedHooks) the probes call. A
 /// module uses this once.
@@ -9,10 +9,7 @@
 macro_rules! bind_sched_hooks {
     ($hooks:ty) => {
         const _: () = {
-            use ::kernel::{
-                bindings::task_struct,
-                ffi::c_char, //
-            };
+            use ::kernel::bindings::task_struct;
             use $crate::ktrace::{
                 sync::atomic::AtomicPtr,
                 task::{
@@ -20,7 +17,6 @@ macro_rules! bind_sched_hooks {
                         self,
                         SchedHooks, //
                     },
-                    Comm,
                     Task, //
                 },
             };
@@ -96,101 +92,6 @@ macro_rules! bind_sched_hooks {
                     // SAFETY: The caller guarantees that the task is alive.
                     unsafe { SchedHooks::migrate(hooks, Task::from_raw(task), from, to) }
                 });
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: both tasks must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_fork(
-                parent: *mut task_struct,
-                child: *mut task_struct,
-            ) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: The caller guarantees that both tasks are alive.
-                    unsafe {
-                        SchedHooks::fork(hooks, Task::from_raw(parent), Task::from_raw(child))
-                    }
-                });
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: `task` must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_prepare_exec(task: *mut task_struct) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: The caller guarantees that the task is alive.
-                    unsafe { SchedHooks::prepare_exec(hooks, Task::from_raw(task)) }
-                });
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: `task` must be alive and `filename` a valid C string until this
-            /// returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_exec(
-                task: *mut task_struct,
-                old_pid: i32,
-                filename: *const c_char,
-            ) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: The caller guarantees that the task is alive and the string valid.
-                    unsafe {
-                        SchedHooks::exec(
-                            hooks,
-                            Task::from_raw(task),
-                            old_pid,
-                            sched::bytes(filename),
-                        )
-                    }
-                });
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: `task` must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_changes(task: *mut task_struct) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: The caller guarantees that the task is alive.
-                    unsafe { SchedHooks::changes(hooks, Task::from_raw(task)) }
-                });
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: `task` must be alive and `comm` a valid C string until this
-            /// returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_rename(task: *mut task_struct, comm: *const c_char) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: The caller guarantees that the task is alive and the string valid.
-                    unsafe {
-                        SchedHooks::rename(hooks, Task::from_raw(task), Comm::from_char_ptr(comm))
-                    }
-                });
-            }
-
-            /// # Safety
-            ///
-            /// Only for `sched.c`: `task` must be alive until this returns.
-            #[no_mangle]
-            unsafe extern "C" fn ktrace_sched_exit(
-                task: *mut task_struct,
-                group_dead: bool,
-                now: u64,
-            ) {
-                sched::with_hooks::<$hooks>(|hooks| {
-                    // SAFETY: The caller guarantees that the task is alive.
-                    unsafe { SchedHooks::exit(hooks, Task::from_raw(task), group_dead, now) }
-                });
-            }
-
-            #[no_mangle]
-            extern "C" fn ktrace_sched_reclaim() {
-                sched::with_hooks::<$hooks>(SchedHooks::reclaim);
             }
         };
     };

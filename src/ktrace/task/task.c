@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Probes on tracepoints in the life of a task, with the prototypes that the kernel
- * calls them with. hooks.rs documents the calls to Rust.
+ * calls them with. Their data is the table of callbacks.
  *
  * Built without ftrace's call at function entry (see Kbuild).
  */
@@ -11,6 +11,7 @@
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
+#include "../callbacks.h"
 #include "../helpers.h"
 #include "../private/probes.h"
 #include "trace_mask.h"
@@ -26,30 +27,40 @@ static void notrace ktrace_probe_switch(void *data, bool preempt,
 static void notrace ktrace_probe_newtask(void *data, struct task_struct *task,
 					 u64 clone_flags)
 {
-	ktrace_new_task(current, task);
+	const struct ktrace_task_callbacks *callbacks = data;
+
+	callbacks->new_task(current, task);
 }
 
 static void notrace ktrace_probe_rename(void *data, struct task_struct *task,
 					const char *comm)
 {
-	ktrace_rename_task(task, comm);
+	const struct ktrace_task_callbacks *callbacks = data;
+
+	callbacks->rename(task, comm);
 }
 
 static void notrace ktrace_probe_prepare_exec(void *data, struct task_struct *task,
 					      struct linux_binprm *bprm)
 {
-	ktrace_prepare_exec_task(task);
+	const struct ktrace_task_callbacks *callbacks = data;
+
+	callbacks->prepare_exec(task);
 }
 
 static void notrace ktrace_probe_exec(void *data, struct task_struct *task,
 				      pid_t old_pid, struct linux_binprm *bprm)
 {
-	ktrace_exec_task(task, old_pid);
+	const struct ktrace_task_callbacks *callbacks = data;
+
+	callbacks->exec(task, old_pid);
 }
 
 static void notrace ktrace_probe_free(void *data, struct task_struct *task)
 {
-	ktrace_free_task(task);
+	const struct ktrace_task_callbacks *callbacks = data;
+
+	callbacks->free(task);
 }
 
 static struct ktrace_probe ktrace_task_probes[] = {
@@ -61,9 +72,12 @@ static struct ktrace_probe ktrace_task_probes[] = {
 	{ "sched_switch", ktrace_probe_switch },
 };
 
+/* For the work. */
+static const struct ktrace_task_callbacks *ktrace_task_callbacks;
+
 static void ktrace_recheck_run(struct work_struct *work)
 {
-	ktrace_recheck_tasks();
+	ktrace_task_callbacks->recheck();
 }
 
 static DECLARE_WORK(ktrace_recheck_work, ktrace_recheck_run);
@@ -75,7 +89,7 @@ void ktrace_schedule_recheck(void)
 
 static void ktrace_reclaim_run(struct work_struct *work)
 {
-	ktrace_reclaim_tasks();
+	ktrace_task_callbacks->reclaim();
 }
 
 static DECLARE_WORK(ktrace_reclaim_work, ktrace_reclaim_run);
@@ -96,10 +110,13 @@ const char *ktrace_find_task_probes(void)
 	return ktrace_find_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes));
 }
 
-int ktrace_attach_task_probes(void)
+int ktrace_attach_task_probes(const struct ktrace_task_callbacks *callbacks)
 {
-	int ret = ktrace_attach_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes));
+	int ret = ktrace_set_callbacks(&ktrace_task_callbacks, callbacks);
 
+	if (ret)
+		return ret;
+	ret = ktrace_attach_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes), callbacks);
 	if (ret)
 		ktrace_cancel_task_work();
 	return ret;
@@ -107,7 +124,8 @@ int ktrace_attach_task_probes(void)
 
 void ktrace_detach_task_probes(void)
 {
-	ktrace_detach_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes));
+	ktrace_detach_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes),
+			     ktrace_task_callbacks);
 	/* The work is queued by probes, by itself, and by the callers that detach the probes. */
 	ktrace_cancel_task_work();
 }

@@ -59,9 +59,8 @@ unsafe impl Show for bool {
 
     #[inline]
     unsafe fn value(_: &Printer, stored: *const bool) -> c_int {
-        // SAFETY: The caller guarantees that `stored` is a field of this type. It is read as a
-        // byte, because the record may have been modified.
-        c_int::from(unsafe { stored.cast::<u8>().read() } != 0)
+        // SAFETY: The caller guarantees that `stored` is a field of this type in the record.
+        unsafe { bool::word(stored) as c_int }
     }
 }
 
@@ -94,6 +93,6 @@ impl<T: Integer + Field<Stored = T>> AsInteger for T {
     #[inline]
     unsafe fn integer(stored: *const T) -> usize {
         // SAFETY: The caller guarantees that `stored` is a field of this type in the record.
-        unsafe { stored.read_unaligned() }.to_word()
+        unsafe { T::word(stored) }
     }
 }

@@ -12,10 +12,17 @@ use kernel::{
     prelude::*, //
 };
 
-use crate::ktrace::private::symbols::Resolved;
+use super::hook::{
+    interposed,
+    Bound, //
+};
+use crate::ktrace::private::{
+    callbacks::ktrace_interposed_t,
+    symbols::Resolved, //
+};
 
 extern "C" {
-    fn ktrace_watch_markers() -> c_int;
+    fn ktrace_watch_markers(interposed: ktrace_interposed_t) -> c_int;
     fn ktrace_unwatch_markers();
 }
 
@@ -28,15 +35,16 @@ pub struct MarkerWatch(());
 
 impl MarkerWatch {
     /// Registers the probes. May sleep. From then on, before such a record is written, the current
-    /// task's open calls are passed to [`crate::ktrace::fgraph::GraphHook::interposed`].
+    /// task's open calls are passed to
+    /// [`GraphHook::interposed`](super::GraphHook::interposed).
     ///
     /// # Errors
     ///
     /// Those of `register_kprobes()`: `ENOENT` if the kernel has no such function; `EINVAL` if the
     /// probes are registered already.
-    pub fn new(_: Resolved) -> Result<Self> {
+    pub fn new<G: Bound>(_: Resolved) -> Result<Self> {
         // SAFETY: May sleep. The probes are static; the kernel refuses to register them twice.
-        to_result(unsafe { ktrace_watch_markers() })?;
+        to_result(unsafe { ktrace_watch_markers(Some(interposed::<G>)) })?;
         // INVARIANT: The probes were registered above.
         Ok(Self(()))
     }

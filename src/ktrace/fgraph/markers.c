@@ -14,6 +14,8 @@
 #include "../helpers.h"
 #include "../record/context.h"
 
+static ktrace_interposed_t ktrace_interposed;
+
 static int ktrace_marker_hit(struct kprobe *probe, struct pt_regs *regs)
 {
 	unsigned int context = ktrace_context();
@@ -22,7 +24,7 @@ static int ktrace_marker_hit(struct kprobe *probe, struct pt_regs *regs)
 	context &= ~((TRACE_FLAG_NMI | TRACE_FLAG_HARDIRQ) << 16);
 	if (!regs_irqs_disabled(regs))
 		context &= ~(TRACE_FLAG_IRQS_OFF << 16);
-	ktrace_graph_interposed(context);
+	ktrace_interposed(context);
 	return 0;
 }
 
@@ -53,11 +55,14 @@ void ktrace_unwatch_markers(void)
 	}
 }
 
-int ktrace_watch_markers(void)
+int ktrace_watch_markers(ktrace_interposed_t interposed)
 {
+	int ret = ktrace_set_callbacks(&ktrace_interposed, interposed);
 	struct kprobe *probes[ARRAY_SIZE(ktrace_markers)];
 	unsigned int i;
 
+	if (ret)
+		return ret;
 	for (i = 0; i < ARRAY_SIZE(probes); i++)
 		probes[i] = &ktrace_markers[i];
 	return register_kprobes(probes, ARRAY_SIZE(probes));

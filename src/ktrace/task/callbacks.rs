@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The callbacks of the probes in `task.c`, with which C calls
+//! [`TaskHooks`](super::hooks::TaskHooks).
+
+use core::marker::PhantomData;
+
+use kernel::{
+    bindings::task_struct,
+    prelude::*, //
+};
+
+use super::{
+    comm::Comm,
+    hooks::{
+        with_hooks,
+        Bound, //
+    },
+    task_ref::Task, //
+};
+use crate::ktrace::private::callbacks::ktrace_task_callbacks;
+
+/// The callbacks for a type of hooks.
+pub(super) struct TaskCallbacks<T>(PhantomData<T>);
+
+impl<T: Bound> TaskCallbacks<T> {
+    pub(super) const TABLE: &'static ktrace_task_callbacks = &ktrace_task_callbacks {
+        new_task: Some(new_task::<T>),
+        rename: Some(rename::<T>),
+        prepare_exec: Some(prepare_exec::<T>),
+        exec: Some(exec::<T>),
+        free: Some(free::<T>),
+        recheck: Some(recheck::<T>),
+        reclaim: Some(reclaim::<T>),
+    };
+}
+
+/// # Safety
+///
+/// Only for `task.c`: both tasks must be alive until this returns.
+unsafe extern "C" fn new_task<T: Bound>(parent: *mut task_struct, child: *mut task_struct) {
+    // SAFETY: The caller guarantees that both tasks are alive.
+    let (parent, child) = unsafe { (Task::from_raw(parent), Task::from_raw(child)) };
+    with_hooks(|hooks: &T| hooks.new_task(parent, child));
+}
+
+/// # Safety
+///
+/// Only for `task.c`: `task` must be alive until this returns, and `comm` must be a C string.
+unsafe extern "C" fn rename<T: Bound>(task: *mut task_struct, comm: *const c_char) {
+    // SAFETY: The caller guarantees that the task is alive and that `comm` is a C string.
+    let (task, comm) = unsafe { (Task::from_raw(task), Comm::from_char_ptr(comm)) };
+    with_hooks(|hooks: &T| hooks.renamed(task, comm));
+}
+
+/// # Safety
+///
+/// Only for `task.c`: `task` must be alive until this returns.
+unsafe extern "C" fn prepare_exec<T: Bound>(task: *mut task_struct) {
+    // SAFETY: The caller guarantees that the task is alive.
+    let task = unsafe { Task::from_raw(task) };
+    with_hooks(|hooks: &T| hooks.prepare_exec(task));
+}
+
+/// # Safety
+///
+/// Only for `task.c`: `task` must be alive until this returns.
+unsafe extern "C" fn exec<T: Bound>(task: *mut task_struct, old_pid: i32) {
+    // SAFETY: The caller guarantees that the task is alive.
+    let task = unsafe { Task::from_raw(task) };
+    with_hooks(|hooks: &T| hooks.executed(task, old_pid));
+}
+
+/// # Safety
+///
+/// Only for `task.c`: `task` must be alive until this returns.
+unsafe extern "C" fn free<T: Bound>(task: *mut task_struct) {
+    // SAFETY: The caller guarantees that the task is alive.
+    let task = unsafe { Task::from_raw(task) };
+    with_hooks(|hooks: &T| hooks.freed(task));
+}
+
+extern "C" fn recheck<T: Bound>() {
+    with_hooks(T::recheck);
+}
+
+extern "C" fn reclaim<T: Bound>() {
+    with_hooks(T::reclaim);
+}
