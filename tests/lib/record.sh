@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154
 # The command `ferrotrace record` (tests/clients). A case sets $dat, $said and $report, the names of
 # files, and stores what list_top prints in $TMPDIR/before.
 
@@ -51,8 +51,9 @@ end_record() {
 
 # list_top: prints settings of the top trace array.
 list_top() {
-	grep . tracing_on current_tracer events/enable trace_clock buffer_size_kb set_ftrace_filter \
-		ferrotrace/set_* ferrotrace/follow_fork options/* /proc/sys/kernel/ftrace_enabled || :
+	grep . tracing_on current_tracer events/enable trace_clock set_ftrace_filter \
+		ferrotrace/set_* ferrotrace/follow_fork options/* \
+		/proc/sys/kernel/ftrace_enabled || :
 }
 
 # assert_clean: fails unless nothing is left of a recording, except its file.
@@ -63,7 +64,7 @@ assert_clean() {
 	for _file in "$dat".*; do
 		[ ! -e "$_file" ] || fail "left: $_file"
 	done
-	if ps | grep -e 'trace-cmd record' -e '__[eh]' | grep -v grep; then
+	if pidof ferrotrace trace-cmd; then
 		fail 'a process is left'
 	fi
 }
