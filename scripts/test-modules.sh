@@ -48,8 +48,8 @@ if [ "$cases" = clients ]; then
 	(
 		flock 9
 		ARCH=$arch "$top/scripts/tools.sh"
-		cp "$top/build/tools-$arch/plugin_ferrotrace.so" "$top/build/tools-$arch/ferrotrace" \
-			"$dir/"
+		cd "$top/build/tools-$arch"
+		cp plugin_ferrotrace.so ferrotrace "$dir/"
 	) 9>"$top/build/tools-$arch.lock"
 fi
 rm "$good"

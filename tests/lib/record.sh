@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154
 # The command `ferrotrace record` (tests/clients). A case sets $dat, $said and $report, the names of
 # files, and stores what list_top prints in $TMPDIR/before.
 
@@ -23,13 +23,24 @@ catches_signals() {
 	grep -q '^SigCgt:.*[2367abef]$' "/proc/$1/status"
 }
 
-# await_recording: waits until trace-cmd records for $recording.
+# await_recording: waits until trace-cmd records for $recording, which has noticed this.
 await_recording() {
 	wait_until 60 is_recording "$recording"
+	sleep 0.5
 }
 
+# is_recording PID: succeeds if the command of the trace-cmd of this process, which reports that the
+# recording has begun, has done so and sleeps.
 is_recording() {
-	grep -qsx 1 "instances/ferrotrace-$1/tracing_on"
+	for _pid in $(pidof ferrotrace); do
+		_parent=$(sed -n 's/^PPid:.//p' "/proc/$_pid/status" 2>/dev/null) || continue
+		if grep -qs __hold "/proc/$_pid/cmdline" &&
+			grep -qs -- "-B.ferrotrace-$1.-" "/proc/$_parent/cmdline"; then
+			is_asleep "$_pid"
+			return
+		fi
+	done
+	return 1
 }
 
 # end_record: waits for the end of $recording, and sets $status.
@@ -40,8 +51,9 @@ end_record() {
 
 # list_top: prints settings of the top trace array.
 list_top() {
-	grep . tracing_on current_tracer events/enable trace_clock buffer_size_kb set_ftrace_filter \
-		ferrotrace/set_* ferrotrace/follow_fork options/* /proc/sys/kernel/ftrace_enabled || :
+	grep . tracing_on current_tracer events/enable trace_clock set_ftrace_filter \
+		ferrotrace/set_* ferrotrace/follow_fork options/* \
+		/proc/sys/kernel/ftrace_enabled || :
 }
 
 # assert_clean: fails unless nothing is left of a recording, except its file.
@@ -52,18 +64,17 @@ assert_clean() {
 	for _file in "$dat".*; do
 		[ ! -e "$_file" ] || fail "left: $_file"
 	done
-	if ps | grep -e 'trace-cmd record' -e '__[eh]' | grep -v grep; then
+	if pidof ferrotrace trace-cmd; then
 		fail 'a process is left'
 	fi
 }
 
 # assert_recorded STATUS: fails unless the recording ended with this status, and wrote a file.
-# $report is its text.
 assert_recorded() {
 	cat "$said"
 	assert_eq status "$status" "$1"
 	grep -q "^$dat: [0-9]* calls of .* lost 0" "$said" || fail 'no result is shown'
-	trace-cmd report --verbose=warning -i "$dat" >"$report" 2>&1
+	[ -s "$dat" ] || fail 'there is no file'
 	assert_clean
 }
 
@@ -74,6 +85,13 @@ assert_refused() {
 	grep -q "$2" "$said" || fail "not the message '$2'"
 	[ ! -e "$dat" ] || fail 'there is a file'
 	assert_clean
+}
+
+# read_recording STATUS: does this, and writes the text of the file to $report. Under emulation,
+# trace-cmd takes seconds to read its header.
+read_recording() {
+	assert_recorded "$1"
+	trace-cmd report --verbose=warning -i "$dat" >"$report" 2>&1
 }
 
 # tasks: prints the tasks that made calls, according to $report.

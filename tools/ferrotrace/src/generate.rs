@@ -19,7 +19,7 @@ use clap_complete::Shell;
 /// Writes man pages or completions.
 #[derive(clap::Args)]
 pub struct Args {
-    /// What to write: `man` writes a page for each verb, `completions` a file for each shell.
+    /// Kind of files: `man` writes a page for each verb, `completions` a file for each shell.
     what: What,
     /// Directory to write to.
     directory: PathBuf,

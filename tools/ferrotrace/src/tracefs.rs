@@ -26,12 +26,12 @@ use std::{
 
 use anyhow::{
     anyhow,
-    bail, //
-    Context,
+    bail,
+    Context, //
 };
 use rustix::fs::{
-    flock, //
-    FlockOperation,
+    flock,
+    FlockOperation, //
 };
 
 /// How long a file of a trace array may stay busy before the program gives up.

@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-/// Parses a size in bytes: `4096`, `512k`, `8M` or `1G`, as with perf. The units are powers of 1024.
+/// Parses a size in bytes: `4096`, `512k`, `8M` or `1G`. The units are powers of 1024, as those of
+/// perf.
 pub fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let factor = match unit.to_ascii_lowercase().as_str() {

@@ -8,8 +8,8 @@ mod programs;
 
 use std::{
     io::{
-        stdout, //
-        IsTerminal,
+        stdout,
+        IsTerminal, //
     },
     path::PathBuf,
     process::ExitCode, //

@@ -28,8 +28,8 @@ failed, 2 for wrong usage, 130, 143 or 129 if SIGINT, SIGTERM or SIGHUP interrup
 
 /// Records the kernel function calls and the states of tasks in a file.
 ///
-/// The file is that of trace-cmd, so trace-cmd and KernelShark can read it, too. The recording has a
-/// trace array of its own: other users of the tracing directory are not affected.
+/// trace-cmd and KernelShark can read the file, too. The recording has a trace array of its own, so
+/// other users of the tracing directory are not affected.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

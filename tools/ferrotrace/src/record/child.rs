@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! The command that is recorded. It is started stopped: a second process of this program waits until
-//! the recording has begun, and then executes the command. So the recording contains the whole
-//! command, and its process id is known before.
+//! The command that is recorded. It is started stopped: a second process of this program waits
+//! until the recording has begun, and then executes the command. So the recording contains the
+//! whole command, and its process id is known before.
 
 use std::{
     env,
@@ -47,12 +47,12 @@ use std::{
 };
 
 use anyhow::{
-    bail, //
-    Context,
+    bail,
+    Context, //
 };
 use rustix::pipe::{
-    pipe_with, //
-    PipeFlags,
+    pipe_with,
+    PipeFlags, //
 };
 
 /// The first argument that makes this program execute a command; see [`execute`].

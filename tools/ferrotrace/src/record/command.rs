@@ -19,9 +19,9 @@ use std::{
 use rustix::{
     process::{
         getpgrp,
-        kill_process, //
+        kill_process,
         Pid,
-        Signal,
+        Signal, //
     },
     termios::tcgetpgrp,
 };

@@ -8,8 +8,8 @@ use std::{
 };
 
 use anyhow::{
-    bail, //
-    Context,
+    bail,
+    Context, //
 };
 
 use super::args::Args;

@@ -10,6 +10,7 @@ mod leftovers;
 mod progress;
 mod recorder;
 mod session;
+mod start;
 
 use std::{
     env,
@@ -36,7 +37,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             .print()?;
         return Ok(ExitCode::from(2));
     }
-    let error = match session::run(args) {
+    let error = match start::run(args) {
         Ok(code) => return Ok(ExitCode::from(code)),
         Err(error) => error,
     };

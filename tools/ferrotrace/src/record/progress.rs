@@ -6,8 +6,8 @@ use std::{
     fmt,
     io::{
         stderr,
-        stdout, //
-        IsTerminal,
+        stdout,
+        IsTerminal, //
     },
     path::Path,
     time::Duration, //

@@ -32,19 +32,19 @@ use std::{
 };
 
 use anyhow::{
-    bail, //
-    Context,
+    bail,
+    Context, //
 };
 use rustix::process::{
-    kill_process_group, //
+    kill_process_group,
     Pid,
-    Signal,
+    Signal, //
 };
 
 /// The first argument that makes this program wait as trace-cmd's command; see [`hold`].
 pub const HOLD: &str = "__hold";
 
-/// What happens to the recorder.
+/// A change of the state of the recorder.
 pub enum Change {
     /// The recording has begun.
     Started,

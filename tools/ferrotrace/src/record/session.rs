@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! One recording, from the instance to the file. Signals, the recorder and the command report to
+//! A running recording, until its file is written. Signals, the recorder and the command report to
 //! one channel.
 
 use std::{
@@ -8,10 +8,8 @@ use std::{
     path::Path,
     process::ExitStatus,
     sync::mpsc::{
-        channel, //
         Receiver,
-        RecvTimeoutError,
-        Sender,
+        RecvTimeoutError, //
     },
     time::{
         Duration,
@@ -20,38 +18,28 @@ use std::{
 };
 
 use anyhow::{
-    bail, //
-    Context,
+    bail,
+    Context, //
 };
 use rustix::fs::statvfs;
 use signal_hook::consts::SIGINT;
 
 use super::{
     args::Args,
-    child::{
-        self,
-        Stopped, //
-    },
+    child,
     command::Command,
-    filter, leftovers,
     progress::{
         self,
         Progress,
         Stats, //
     },
     recorder::{
-        directory, //
+        directory,
         Change,
-        Recorder,
+        Recorder, //
     },
 };
-use crate::{
-    signals,
-    tracefs::{
-        Instance,
-        Tracefs, //
-    },
-};
+use crate::tracefs::Instance;
 
 const TICK: Duration = Duration::from_millis(100);
 
@@ -60,7 +48,7 @@ const STATS_TICKS: u32 = 5;
 
 /// The space on the disk that is kept free, in addition to what trace-cmd needs when it joins the
 /// data of the CPUs.
-const RESERVE: u64 = 8 << 20;
+pub const RESERVE: u64 = 8 << 20;
 
 /// A signal has ended the program before there was anything to keep.
 #[derive(Debug)]
@@ -79,117 +67,33 @@ pub fn signal_code(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(1)
 }
 
-enum Event {
+/// Something to which a recording reacts.
+pub enum Event {
+    /// This process has received a signal.
     Signal(i32),
+    /// The state of the recorder has changed.
     Recorder(Change),
+    /// The command has ended.
     Command(io::Result<ExitStatus>),
 }
 
 /// Why a recording has ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+pub enum End {
+    /// The command has ended.
     Command,
+    /// The tasks have ended.
     Tasks,
+    /// The time of `--time` has elapsed.
     Time,
+    /// A signal has ended the recording.
     Signal(i32),
+    /// The disk is almost full.
     Disk,
 }
 
-/// Records. Returns the exit status of the program.
-pub fn run(args: &Args) -> anyhow::Result<u8> {
-    let (sender, events) = channel();
-    let to = sender.clone();
-    // Nothing receives the events when the recording has ended.
-    signals::receive(move |signal| drop(to.send(Event::Signal(signal))))?;
-
-    let tracefs = Tracefs::find()?;
-    if !tracefs.has_tracer("ferrotrace")? {
-        bail!("the module is not loaded: sudo modprobe ferrotrace (or: sudo insmod ferrotrace.ko)");
-    }
-    filter::check(args)?;
-    let disk = directory(&args.output);
-    if free_space(disk).is_ok_and(|free| free < RESERVE) {
-        bail!(
-            "{}: less than 8 MB are free on the disk",
-            args.output.display()
-        );
-    }
-    leftovers::remove(&tracefs)?;
-    let instance = leftovers::create(&tracefs)?;
-    filter::configure(&instance, args)?;
-    let stopped = if args.command.is_empty() {
-        None
-    } else {
-        Some(Stopped::start(&args.command, args.user.as_deref())?)
-    };
-    if let Some(stopped) = stopped.as_ref().filter(|_| !args.all) {
-        filter::add_process(&instance, stopped.pid())?;
-    }
-
-    let progress = Progress::start(args);
-    progress.say("starting");
-    let recorder = start_recorder(args, &instance, &sender, &events)?;
-    let command = match stopped {
-        Some(stopped) => Some(Command::watch(stopped.execute()?, move |status| {
-            drop(sender.send(Event::Command(status)));
-        })),
-        None => None,
-    };
-    let mut session = Session {
-        args,
-        instance,
-        events,
-        progress,
-        command,
-        stats: Stats::default(),
-        peak: Some(0),
-    };
-    session.read_stats();
-    let result = session.record(recorder);
-    session.finish(result)
-}
-
-/// Starts trace-cmd, and returns when it records.
-fn start_recorder(
-    args: &Args,
-    instance: &Instance,
-    sender: &Sender<Event>,
-    events: &Receiver<Event>,
-) -> anyhow::Result<Recorder> {
-    let mut options = Vec::new();
-    if !args.no_calls {
-        options.extend(["-p", "ferrotrace"]);
-    }
-    if !args.no_events {
-        options.extend(["-e", "ferrotrace"]);
-    }
-    for event in &args.events {
-        options.extend(["-e", event]);
-    }
-    // Nothing is started after a signal.
-    while let Ok(event) = events.try_recv() {
-        if let Event::Signal(signal) = event {
-            return Err(Interrupted(signal).into());
-        }
-    }
-    let sender = sender.clone();
-    let recorder = Recorder::start(instance.name(), &options, &args.output, move |change| {
-        drop(sender.send(Event::Recorder(change)));
-    })?;
-    loop {
-        match events.recv()? {
-            Event::Recorder(Change::Started) => return Ok(recorder),
-            Event::Recorder(Change::Ended(status)) => {
-                recorder.finish(status)?;
-                bail!("trace-cmd has recorded nothing");
-            }
-            Event::Signal(signal) => return Err(Interrupted(signal).into()),
-            Event::Command(_) => {}
-        }
-    }
-}
-
-struct Session<'a> {
+/// A running recording.
+pub struct Session<'a> {
     args: &'a Args,
     instance: Instance,
     events: Receiver<Event>,
@@ -199,9 +103,30 @@ struct Session<'a> {
     peak: Option<u64>,
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
+    /// Makes the recording from what was prepared.
+    pub fn new(
+        args: &'a Args,
+        instance: Instance,
+        events: Receiver<Event>,
+        progress: Progress,
+        command: Option<Command>,
+    ) -> Self {
+        let mut session = Self {
+            args,
+            instance,
+            events,
+            progress,
+            command,
+            stats: Stats::default(),
+            peak: Some(0),
+        };
+        session.read_stats();
+        session
+    }
+
     /// Records until the end, and writes the file.
-    fn record(&mut self, mut recorder: Recorder) -> anyhow::Result<End> {
+    pub fn record(&mut self, mut recorder: Recorder) -> anyhow::Result<End> {
         let start = Instant::now();
         self.progress.reset_time();
         let end = match self.wait_for_end(&recorder, start)? {
@@ -292,7 +217,7 @@ impl Session<'_> {
 
     /// Removes the instance, waits for the command if it still runs, and returns the exit status of
     /// the program.
-    fn finish(self, result: anyhow::Result<End>) -> anyhow::Result<u8> {
+    pub fn finish(self, result: anyhow::Result<End>) -> anyhow::Result<u8> {
         let Self {
             args,
             instance,
@@ -373,7 +298,7 @@ fn wait_for(command: &mut Command, events: &Receiver<Event>) -> anyhow::Result<E
 }
 
 /// Returns the free space of a disk in bytes, as for users other than root.
-fn free_space(path: &Path) -> anyhow::Result<u64> {
+pub fn free_space(path: &Path) -> anyhow::Result<u64> {
     let disk = statvfs(path).with_context(|| path.display().to_string())?;
     Ok(disk.f_bavail * disk.f_frsize)
 }
