@@ -45,8 +45,8 @@ pub enum Ending {
 pub struct Call {
     /// The function.
     pub func: FuncId,
-    /// When it ended, in ns. The time since its beginning is up to some us more than the duration where that is
-    /// needed to place it within its caller.
+    /// When it ended, in ns. The time since its beginning is up to some us more than the duration
+    /// where that is needed to place it within its caller.
     pub end: u64,
     /// Its duration, divided.
     pub split: Split,

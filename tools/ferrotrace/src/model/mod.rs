@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What tasks did, from the events of a recording: the states of each task, and its calls with
-//! their run, wait and block times.
+//! Derives the states of each task and its calls, with their run, wait and block times, from the
+//! events of a recording.
 //!
 //! The model is streaming. It keeps the current state and the open calls of each live task, and
 //! passes everything that ended to a [`Visitor`].

@@ -10,7 +10,7 @@ use crate::recording::{
 
 use super::split::Split;
 
-/// What a task does.
+/// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It runs on a CPU.
@@ -31,7 +31,7 @@ impl State {
     }
 }
 
-/// What is known about an interval at its end only.
+/// The part of an interval that is known at its end only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// Nothing: the interval did not end before the recording, or its events were lost.

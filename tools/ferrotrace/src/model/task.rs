@@ -91,7 +91,7 @@ impl Task {
         self.prio
     }
 
-    /// Returns the CPU that it was on, or was to be on, at its latest event.
+    /// Returns the CPU that its latest event names.
     pub fn cpu(&self) -> usize {
         self.cpu
     }

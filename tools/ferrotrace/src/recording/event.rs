@@ -188,11 +188,11 @@ pub struct Event<'a> {
     pub id: u16,
     /// The record; empty if the event has no record of its own.
     pub data: &'a [u8],
-    /// What happened.
+    /// The content of the event.
     pub kind: Kind<'a>,
 }
 
-/// What an event reports. Unless it says so, it is about the task that was running.
+/// The content of an event. Unless it names a task, it is about the task that was running.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind<'a> {
     /// A function was called (no call graph).

@@ -26,7 +26,7 @@ impl Number {
         is_number.then_some(Self { field, big_endian })
     }
 
-    /// Creates a number at a place that is the same in all recordings.
+    /// Creates a number at a fixed place.
     pub fn at(offset: usize, size: usize, signed: bool, big_endian: bool) -> Self {
         let field = Field {
             offset,

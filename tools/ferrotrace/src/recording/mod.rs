@@ -12,13 +12,16 @@ mod values;
 
 use std::{
     ffi::CString,
+    fs,
     ops::ControlFlow,
-    path::Path, //
+    path::Path,
+    time::Duration, //
 };
 
 use crate::sys::{
     EventFormat,
-    Input, //
+    Input,
+    RawRecord, //
 };
 
 pub use event::{
@@ -45,9 +48,16 @@ use decode::Decoder;
 use packs::Packs;
 use reorder::Reorder;
 
+/// The time that a library may take to open a small recording.
+const LIMIT_S: u64 = 20;
+/// The speed that can be expected at least for a large one, which may be compressed.
+const BYTES_PER_S: u64 = 4 << 20;
+
 /// An open recording.
 pub struct Recording {
     input: Input,
+    /// How long a library may work on it without a result.
+    limit: Duration,
 }
 
 impl Recording {
@@ -57,9 +67,11 @@ impl Recording {
     ///
     /// If the file cannot be read or is not a recording.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let _progress = sys::guard();
+        let size = fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let limit = Duration::from_secs(LIMIT_S + size / BYTES_PER_S);
+        let _progress = sys::guard(limit);
         let input = Input::open(path)?;
-        Ok(Self { input })
+        Ok(Self { input, limit })
     }
 
     /// Returns the format of an event by its name, and its group if there are several.
@@ -91,12 +103,11 @@ impl Recording {
         symbols: &mut Symbols<'_>,
         mut visit: impl FnMut(&Event<'_>, &Symbols<'_>) -> ControlFlow<()>,
     ) -> anyhow::Result<()> {
-        let progress = sys::guard();
+        let progress = sys::guard(self.limit);
         let decoder = Decoder::new(&self.input);
         let mut packs = Packs::new(&self.input);
         let mut reorder = Reorder::default();
-        self.input.for_each(|raw| {
-            progress.step();
+        let mut handle = |raw: RawRecord<'_>| {
             // The libraries sort records by time. Items of packs up to this time are complete.
             reorder.drain(raw.time, |event| visit(event, symbols))?;
             if let Some(missed) = raw.missed {
@@ -130,7 +141,9 @@ impl Recording {
                 kind: kind.unwrap_or(Kind::Other),
             };
             visit(&event, symbols)
-        })?;
+        };
+        self.input
+            .for_each(|raw| progress.outside(|| handle(raw)))?;
         let _ = reorder.drain(u64::MAX, |event| visit(event, symbols));
         Ok(())
     }

@@ -79,7 +79,7 @@ impl Sum {
     }
 }
 
-/// Where tasks were blocked, and who woke them there.
+/// A place where tasks were blocked, with the waker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The function in which they slept.
@@ -111,7 +111,7 @@ pub struct Summary {
     pub functions: Vec<(usize, FuncSums)>,
     /// Where tasks were blocked, sorted by time.
     pub blocked: Vec<(Place, Sum)>,
-    /// Behind whom tasks waited, sorted by time.
+    /// The tasks that had the CPU while others waited, sorted by time.
     pub behind: Vec<(TaskName, Sum)>,
     by_task: FxHashMap<TaskId, TaskSums>,
     by_func: Vec<FuncSums>,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the program does if a library crashes or hangs: on a damaged recording, libtracecmd reads
-//! memory that is not there, or does not come to an end.
+//! Ends the program with a message if a library crashes or hangs: on a damaged recording,
+//! libtracecmd reads memory that is not there, or loops forever.
 
 use std::{
     ffi::c_int,
@@ -15,11 +15,9 @@ use std::{
     time::Duration, //
 };
 
-/// The number of records that were read.
-static RECORDS: AtomicU64 = AtomicU64::new(0);
-
-/// How long it may take to open a recording or to read one record.
-const LIMIT: Duration = Duration::from_secs(20);
+/// Increases when a library returns to the program, and when the program calls it again. The number
+/// is odd while the program handles a record.
+static STEPS: AtomicU64 = AtomicU64::new(0);
 
 const CRASHED: &[u8] =
     b"ferrotrace: the recording is damaged: a library crashed while reading it\n";
@@ -33,10 +31,14 @@ static READING: AtomicU8 = AtomicU8::new(0);
 pub struct Progress(());
 
 impl Progress {
-    /// Reports that a record was read, or that reading is not the reason for the delay.
+    /// Runs code of the program that a library called. It may take any time.
     #[inline]
-    pub fn step(&self) {
-        RECORDS.fetch_add(1, Relaxed);
+    pub fn outside<T>(&self, handle: impl FnOnce() -> T) -> T {
+        // One thread reads recordings.
+        STEPS.store(STEPS.load(Relaxed).wrapping_add(1), Relaxed);
+        let result = handle();
+        STEPS.store(STEPS.load(Relaxed).wrapping_add(1), Relaxed);
+        result
     }
 }
 
@@ -46,27 +48,28 @@ impl Drop for Progress {
     }
 }
 
-/// Makes crashes and hangs of a library end the program with a message and exit status 1.
-pub fn guard() -> Progress {
+/// Makes crashes of a library end the program with a message and exit status 1, and also a call of
+/// a library that takes longer than `limit`.
+pub fn guard(limit: Duration) -> Progress {
     if READING.fetch_add(1, Relaxed) == 0 {
         for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGABRT] {
             catch(signal);
         }
-        thread::spawn(watch);
+        thread::spawn(move || watch(limit));
     }
     Progress(())
 }
 
 /// Ends the program if no progress is made.
-fn watch() {
-    let mut before = RECORDS.load(Relaxed);
+fn watch(limit: Duration) {
+    let mut before = STEPS.load(Relaxed);
     loop {
-        thread::sleep(LIMIT);
+        thread::sleep(limit);
         if READING.load(Relaxed) == 0 {
             return;
         }
-        let now = RECORDS.load(Relaxed);
-        if now == before {
+        let now = STEPS.load(Relaxed);
+        if now == before && now % 2 == 0 {
             end(HANGS);
         }
         before = now;

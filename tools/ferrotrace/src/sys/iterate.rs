@@ -39,7 +39,7 @@ pub struct RawRecord<'a> {
     pub data: &'a [u8],
 }
 
-/// A function that gets each record, and says whether to go on.
+/// A function that gets each record, and says whether to continue.
 type Visit<'a> = dyn FnMut(RawRecord<'_>) -> ControlFlow<()> + 'a;
 
 struct State<'a> {

@@ -54,7 +54,7 @@ use crate::{
 const HARDIRQ: u32 = 0x08;
 const SOFTIRQ: u32 = 0x10;
 
-/// What is kept between events.
+/// The state between two events.
 #[derive(Default)]
 pub struct Kept {
     pub tracks: Tracks,

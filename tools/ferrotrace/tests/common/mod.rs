@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Unpacks the recordings in `tests/data/`, and runs the program.
+//!
+//! `NAME.dat.gz` is a recording (trace-cmd's version 6, with the symbols and events that it needs
+//! only), `NAME.txt.gz` what the kernel's file `trace` showed of the same buffer, with
+//! `options/ferro-abstime`, `ferro-proc` and `ferro-tail`.
+#![allow(dead_code, reason = "no test uses all of it")]
+
+use std::{
+    fs::{
+        self,
+        File, //
+    },
+    io::Read,
+    path::{
+        Path,
+        PathBuf, //
+    },
+    process::{
+        Command,
+        Output, //
+    },
+    thread, //
+};
+
+use flate2::read::GzDecoder;
+
+/// The recordings for which there is the kernel's text.
+pub const NAMES: [&str; 3] = ["std-events", "compact", "compact-events"];
+
+/// Returns the uncompressed content of a file in `tests/data/`.
+pub fn data(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let file = File::open(path.join(format!("{name}.gz"))).expect(name);
+    let mut content = Vec::new();
+    GzDecoder::new(file).read_to_end(&mut content).expect(name);
+    content
+}
+
+/// Returns a path for a file of the current test, a function in the file `test`. Tests run in
+/// parallel, each in a thread of its name.
+pub fn temporary(test: &str, name: &str) -> PathBuf {
+    let thread = thread::current();
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let directory = directory.join(thread.name().unwrap_or("main"));
+    fs::create_dir_all(&directory).expect("a directory for files of tests");
+    directory.join(name)
+}
+
+/// Unpacks a recording for the test `test`.
+pub fn recording(test: &str, name: &str) -> PathBuf {
+    let path = temporary(test, &format!("{name}.dat"));
+    fs::write(&path, data(&format!("{name}.dat"))).expect("a recording");
+    path
+}
+
+/// Runs the program.
+pub fn ferrotrace(verb: &str, recording: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ferrotrace"))
+        .arg(verb)
+        .arg(recording)
+        .args(arguments)
+        .output()
+        .expect("the program runs")
+}
+
+/// Runs the program, and returns what it prints.
+pub fn output(verb: &str, recording: &Path, arguments: &[&str]) -> String {
+    let output = ferrotrace(verb, recording, arguments);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert_eq!(errors, "");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// Returns the number after `name` in a line of the kernel's text.
+pub fn number(line: &str, name: &str) -> Option<u64> {
+    let (_, rest) = line.split_once(&format!(" {name}="))?;
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+    digits.parse().ok()
+}

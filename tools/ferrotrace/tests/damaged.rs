@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! Files that are cut off or damaged: a clear error, never a panic, a hang or death by a signal.
+//!
+//! libtracecmd itself crashes on some damaged files; the program must say so.
+
+mod common;
+
+use std::{
+    fs::{
+        self,
+        File, //
+    },
+    io::Read,
+    process::{
+        Command,
+        Stdio, //
+    },
+    thread,
+    time::{
+        Duration,
+        Instant, //
+    },
+};
+
+use common::{
+    data,
+    ferrotrace,
+    temporary, //
+};
+
+const VERBS: [&str; 3] = ["summary", "report", "timeline"];
+
+/// Runs a verb on a file with this content. Returns the exit status and the messages.
+fn run(thread: &str, verb: &str, content: &[u8]) -> (i32, String) {
+    let path = temporary("damaged", &format!("{thread}.dat"));
+    let errors = temporary("damaged", &format!("{thread}.err"));
+    fs::write(&path, content).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ferrotrace"));
+    command.arg(verb).arg(&path).stdout(Stdio::null());
+    if verb == "timeline" {
+        command.arg("-o").arg("/dev/null");
+    }
+    let mut child = command
+        .stderr(File::create(&errors).expect("a file"))
+        .spawn()
+        .expect("the program runs");
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            break status;
+        }
+        if start.elapsed() > Duration::from_secs(100) {
+            let _ = child.kill();
+            panic!("{verb} hangs on {}", path.display());
+        }
+        thread::sleep(Duration::from_millis(5));
+    };
+    let mut text = String::new();
+    let _ = File::open(&errors).and_then(|mut file| file.read_to_string(&mut text));
+    let code = status.code();
+    (code.unwrap_or_else(|| panic!("{verb}: {status}: {text}")), text)
+}
+
+fn check_error(what: &str, status: i32, text: &str) {
+    assert_eq!(status, 1, "{what}: {text}");
+    assert!(text.starts_with("ferrotrace: "), "{what}: {text}");
+    assert!(!text.contains("panicked"), "{what}: {text}");
+    assert_eq!(text.lines().count(), 1, "{what}: {text}");
+}
+
+#[test]
+fn a_file_that_is_cut_off_is_an_error() {
+    let whole = data("compact-events.dat");
+    for cut in 0..200 {
+        let len = whole.len() * cut / 200;
+        let (status, text) = run("cut", VERBS[cut % 3], &whole[..len]);
+        check_error(&format!("{len} bytes"), status, &text);
+    }
+}
+
+#[test]
+fn damaged_bytes_cause_no_panic() {
+    let whole = data("compact-events.dat");
+    // Most of the file are newlines in place of symbols.
+    let places: Vec<_> = (0..whole.len()).filter(|at| whole[*at] != b'\n').collect();
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = |limit: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        usize::try_from(seed % limit as u64).expect("less than the limit")
+    };
+    for n in 0..500 {
+        let mut content = whole.clone();
+        for _ in 0..[1, 1, 4, 16][n % 4] {
+            let byte = u8::try_from(random(256)).expect("a byte");
+            content[places[random(places.len())]] = byte;
+        }
+        let (status, text) = run("random", VERBS[n % 3], &content);
+        if status != 0 || !text.is_empty() {
+            check_error(&format!("mutation {n}"), status, &text);
+        }
+    }
+}
+
+#[test]
+fn other_files_are_no_recordings() {
+    let text = temporary("damaged", "text");
+    fs::write(&text, "# tracer: nop\n").expect("a file");
+    for (path, message) in [
+        (text, "not a recording"),
+        ("/does/not/exist".into(), "No such file"),
+        ("/".into(), "Is a directory"),
+    ] {
+        let output = ferrotrace("summary", &path, &[]);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        check_error(message, output.status.code().expect("no signal"), &errors);
+        assert!(errors.contains(message), "{errors}");
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The numbers of `ferrotrace summary` are those in the kernel's text.
+
+mod common;
+
+use std::collections::HashMap;
+
+use common::{
+    NAMES,
+    data,
+    number,
+    output,
+    recording, //
+};
+use serde_json::Value;
+
+fn summary(name: &str) -> Value {
+    let path = recording("summary", name);
+    serde_json::from_str(&output("summary", &path, &["--json"])).expect("JSON")
+}
+
+fn kernel(name: &str) -> String {
+    String::from_utf8(data(&format!("{name}.txt"))).expect("UTF-8")
+}
+
+/// A time in us with three digits after the point, in ns.
+fn ns(text: &str) -> u64 {
+    text.replace('.', "").parse().expect(text)
+}
+
+#[test]
+fn times_of_tasks_are_those_of_events() {
+    for name in ["std-events", "compact-events"] {
+        let text = kernel(name);
+        let mut sums: HashMap<(u64, &str), u64> = HashMap::new();
+        let mut complete: HashMap<u64, (bool, bool)> = HashMap::new();
+        for line in text.lines() {
+            if let Some(child) = number(line, "child_pid") {
+                complete.entry(child).or_default().0 = true;
+            }
+            let Some(pid) = number(line, "pid") else {
+                continue;
+            };
+            for (event, part) in [
+                ("task_run:", "run"),
+                ("task_wait:", "wait"),
+                ("task_block:", "block"),
+            ] {
+                if line.contains(event) {
+                    *sums.entry((pid, part)).or_default() += number(line, part).expect(line);
+                }
+            }
+            complete.entry(pid).or_default().1 |= line.contains("state=Z");
+        }
+        let summary = summary(name);
+        let mut compared = 0;
+        for task in summary["tasks"].as_array().expect("tasks") {
+            let pid = task["pid"].as_u64().expect("a pid");
+            if complete.get(&pid) != Some(&(true, true)) || task["unknown_ns"] != 0 {
+                continue;
+            }
+            for part in ["run", "wait", "block"] {
+                let sum = sums.get(&(pid, part)).copied().unwrap_or(0);
+                assert_eq!(task[format!("{part}_ns")], sum, "{name}: {part} of {task}");
+            }
+            compared += 1;
+        }
+        assert!(compared > 10, "{name}: {compared} tasks");
+    }
+}
+
+#[test]
+fn times_of_functions_are_those_of_calls() {
+    for name in NAMES {
+        let text = kernel(name);
+        // Calls, wait and block of each function.
+        let mut sums: HashMap<&str, [u64; 3]> = HashMap::new();
+        for line in text.lines().filter(|line| !line.contains("/* task_")) {
+            let Some(text) = line.splitn(4, '|').nth(3) else {
+                continue;
+            };
+            let text = text.trim();
+            let function = match text.split_once("();") {
+                Some((function, _)) => function,
+                None => match text.strip_prefix("} /* ").and_then(|rest| rest.split_once(' ')) {
+                    Some((function, _)) => function,
+                    None => continue,
+                },
+            };
+            let [calls, wait, block] = sums.entry(function).or_default();
+            *calls += 1;
+            let part = |name: &str| {
+                let (_, rest) = text.split_once(&format!(" {name}="))?;
+                Some(ns(rest.split_once(' ')?.0))
+            };
+            *wait += part("wait").unwrap_or(0);
+            *block += part("block").unwrap_or(0);
+        }
+        let summary = summary(name);
+        let functions = summary["functions"].as_array().expect("functions");
+        assert!(functions.len() > 10, "{name}");
+        for function in functions {
+            let [calls, wait, block] = sums[function["name"].as_str().expect("a name")];
+            let unfinished = function["unfinished"].as_u64().expect("a number");
+            assert_eq!(function["calls"], calls + unfinished, "{name}: {function}");
+            if unfinished == 0 {
+                assert_eq!(function["wait_ns"], wait, "{name}: {function}");
+                assert_eq!(function["block_ns"], block, "{name}: {function}");
+            }
+        }
+    }
+}
+
+#[test]
+fn run_wait_and_block_are_the_total() {
+    for name in NAMES {
+        let summary = summary(name);
+        for table in ["tasks", "functions"] {
+            for row in summary[table].as_array().expect(table) {
+                let part = |name: &str| row[name].as_u64().expect(name);
+                let sum = part("run_ns") + part("wait_ns") + part("block_ns");
+                assert_eq!(part("total_ns"), sum, "{row}");
+            }
+        }
+    }
+}
+
+#[test]
+fn text_shows_where_tasks_were_blocked() {
+    let path = recording("summary-text", "std-events");
+    let text = output("summary", &path, &["--sort", "block", "-n", "3"]);
+    assert!(text.contains("IN FUNCTION (STATE) <- WAKER"), "{text}");
+    assert!(text.contains("do_wait (S) <- sh-"), "{text}");
+    assert!(text.contains("(-n 0 shows all)"), "{text}");
+}
