@@ -21,6 +21,7 @@ use std::{
         Command,
         Output, //
     },
+    thread, //
 };
 
 use flate2::read::GzDecoder;
@@ -37,9 +38,12 @@ pub fn data(name: &str) -> Vec<u8> {
     content
 }
 
-/// Returns a path for a file of the test `test`.
+/// Returns a path for a file of the current test, a function in the file `test`. Tests run in
+/// parallel, each in a thread of its name.
 pub fn temporary(test: &str, name: &str) -> PathBuf {
+    let thread = thread::current();
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let directory = directory.join(thread.name().unwrap_or("main"));
     fs::create_dir_all(&directory).expect("a directory for files of tests");
     directory.join(name)
 }
