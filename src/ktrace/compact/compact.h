@@ -3,10 +3,11 @@
 #define KTRACE_COMPACT_H
 
 /*
- * Fast path of compact records: adds a function to this CPU's current pack, as half a word, if the
- * pack already holds the same function and return address, and task and context are those of the
- * last item; or adds a call that returned, as one word. add.rs explains why this is safe, and
- * write_item.rs has the slow path. This file has only what must be inlined into the hook.
+ * Fast path of compact records: adds an item of the same task to this CPU's current pack. A function
+ * takes half a word if the pack already holds the same function and return address, else one word.
+ * A call that returned takes one word. A change of the context takes one word more. add.rs explains
+ * why this is safe, and write_item.rs has the slow path. This file has only what must be inlined
+ * into the hook.
  */
 
 /* For bindgen, there are only the types: see shared.h. */
@@ -25,11 +26,36 @@
 #endif
 
 #include "members.h"
+#include "../record/context.h"
 #endif
 
 #define KTRACE_CALL_SITE_BITS 6
 
-/* The word of a call that returned; encoding.rs documents its layout. */
+/* The words of a pack; encoding.rs documents their layout. Places of addresses. */
+#define KTRACE_NAMED_WORDS 64
+#define KTRACE_FUNC_BITS 23
+#define KTRACE_FUNC_SHIFT 2
+#define KTRACE_SITE_BITS 25
+#ifdef CONFIG_ARM64
+#define KTRACE_SITE_SHIFT 2
+#else
+#define KTRACE_SITE_SHIFT 0
+#endif
+/* The word of a function. */
+#define KTRACE_FUNCTION (2UL << 62)
+#define KTRACE_FUNCTION_IP_SHIFT 39
+#define KTRACE_FUNCTION_PARENT_SHIFT 14
+#define KTRACE_FUNCTION_DELTA_BITS 14
+/* A word that repeats one function or two. */
+#define KTRACE_AGAIN (3UL << 62)
+#define KTRACE_AGAIN_SECOND (1UL << 31)
+#define KTRACE_AGAIN_DELTA_BITS 24
+/* The word of a change of the context. */
+#define KTRACE_CHANGE (2UL << 60)
+#define KTRACE_CHANGE_SHIFT 40
+#define KTRACE_CHANGE_DELTA_BITS 24
+
+/* The word of a call that returned. */
 #define KTRACE_LEAF (1UL << 62)
 #define KTRACE_LEAF_FUNC_BITS 23
 #define KTRACE_LEAF_FUNC_SHIFT 37
@@ -68,8 +94,13 @@ struct ktrace_pack {
 	unsigned long text;
 	u64 calls;
 	u64 halves;
-	/* The members up to `is_constant_rate` are used by Rust only, except `pid`. */
+	u64 extra;
+	/*
+	 * The members up to `is_constant_rate` are used by Rust only, except `words`, `packed` and
+	 * `pid`.
+	 */
 	u64 calls_seen;
+	u64 extra_seen;
 	u64 until;
 	u64 *words;
 	u64 functions;
@@ -169,6 +200,18 @@ static __always_inline bool ktrace_pack_is_here(struct ktrace_pack *pack)
 	       pack->pid == current->pid;
 }
 
+/*
+ * Returns the field value for an address, or a value that is too large: the address is out of range
+ * or not aligned. The last values of a field refer to address words.
+ */
+static __always_inline u64 ktrace_pack_field(struct ktrace_pack *pack, unsigned long address,
+					     unsigned int shift)
+{
+	return ror64(address - pack->text, shift);
+}
+
+#define KTRACE_FIELD_END(bits) ((1UL << (bits)) - KTRACE_NAMED_WORDS)
+
 static __always_inline void *ktrace_pack_buffer(struct ktrace_pack *pack)
 {
 	return KTRACE_MEMBER(void *, pack->tr,
@@ -176,20 +219,25 @@ static __always_inline void *ktrace_pack_buffer(struct ktrace_pack *pack)
 }
 
 /*
- * Returns whether the pack can take another item in this context: recording is enabled in the
- * buffer and in this CPU's part of it. Sets @buffer and @part.
+ * Returns whether recording is enabled in the buffer and in this CPU's part of it. Sets @buffer and
+ * @part.
  */
-static __always_inline bool ktrace_pack_continues(struct ktrace_pack *pack, void **buffer,
+static __always_inline bool ktrace_pack_records(struct ktrace_pack *pack, void **buffer,
 						void **part)
 {
-	if (!ktrace_pack_is_here(pack))
-		return false;
 	*buffer = ktrace_pack_buffer(pack);
 	if (KTRACE_MEMBER(int, *buffer, KTRACE_trace_buffer_record_disabled))
 		return false;
 	/* ktrace_pack_put() checks that it still belongs to that buffer. */
 	*part = pack->part;
 	return !KTRACE_MEMBER(int, *part, KTRACE_ring_buffer_per_cpu_record_disabled);
+}
+
+/* Returns whether the pack can take another item in this context. Sets @buffer and @part. */
+static __always_inline bool ktrace_pack_continues(struct ktrace_pack *pack, void **buffer,
+						void **part)
+{
+	return ktrace_pack_is_here(pack) && ktrace_pack_records(pack, buffer, part);
 }
 
 /*
@@ -205,10 +253,10 @@ static __always_inline bool ktrace_page_in_ring(void *page)
 	return (next & ~3UL) == (unsigned long)list;
 }
 
-/* Writes a word to @place if the pack is still the last record. */
+/* Writes @change, if it is not 0, and @word to @place if the pack is still the last record. */
 static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *pack,
 							    void *buffer, void *part,
-							    u64 *place, u64 word)
+							    u64 *place, u64 change, u64 word)
 {
 	void *page = pack->page;
 	long committing, commits;
@@ -241,6 +289,8 @@ static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *
 			return KTRACE_PACK_FALLBACK_COMMIT_PENDING;
 		return KTRACE_PACK_FALLBACK;
 	}
+	if (change)
+		WRITE_ONCE(*place++, change);
 	WRITE_ONCE(*place, word);
 	/* A reader takes the page out of the ring before it reads it; see add.rs. */
 	smp_mb();
@@ -255,7 +305,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *
 	return KTRACE_PACK_WRITTEN;
 }
 
-/* Adds a function. Preemption must be off, and the pack marked busy. */
+/* Adds a function as half a word. Preemption must be off, and the pack marked busy. */
 static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *pack,
 							    unsigned long ip,
 							    unsigned long parent_ip)
@@ -287,10 +337,112 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 		pack->half = word;
 	}
 	pack->time = now;
-	end = ktrace_pack_put(pack, buffer, part, place, word);
+	end = ktrace_pack_put(pack, buffer, part, place, 0, word);
 	/* The half that was not written must not be counted. */
 	if (unlikely(end >= KTRACE_PACK_FALLBACK))
 		pack->halves++;
+	return end;
+}
+
+/* The context of an item, as the pack has it. */
+struct ktrace_pack_state {
+	u64 preempt;
+	u64 flags;
+	u32 packed;
+};
+
+/* Notes that the word at @place has these addresses. */
+static __always_inline void ktrace_pack_learn(struct ktrace_pack *pack,
+					      struct ktrace_call_site *site, unsigned long ip,
+					      unsigned long parent_ip, u64 *place)
+{
+	u64 index = place - pack->words;
+
+	if (index >= KTRACE_NAMED_WORDS)
+		return;
+	site->address = ip;
+	site->salted = parent_ip ^ pack->salt;
+	site->second = KTRACE_AGAIN_SECOND | index << KTRACE_AGAIN_DELTA_BITS;
+	site->first = KTRACE_AGAIN | index << (32 + KTRACE_AGAIN_DELTA_BITS);
+}
+
+/*
+ * Returns the word of a change of the context, @delta ticks after the last item, and sets @state to
+ * the new context.
+ */
+static __always_inline u64 ktrace_pack_change(struct ktrace_pack_state *state, u64 delta)
+{
+	/* If an interrupt changes the state in between, the next item finds another change. */
+	state->packed = ktrace_context_here();
+	return KTRACE_CHANGE | delta |
+	       (u64)((state->packed >> 16 & 0xff) | (state->packed & 0xff) << 8)
+			<< KTRACE_CHANGE_SHIFT;
+}
+
+/*
+ * Adds a function, which may be new in the pack, in a context that may be another one than that of
+ * the last item. Preemption must be off, and the pack marked busy.
+ */
+static __always_inline enum ktrace_pack_end ktrace_pack_add_whole(struct ktrace_pack *pack,
+								  unsigned long ip,
+								  unsigned long parent_ip)
+{
+	struct ktrace_call_site *site = ktrace_call_site_at(pack, ip, parent_ip);
+	u64 ip_field = ktrace_pack_field(pack, ip, KTRACE_FUNC_SHIFT);
+	u64 parent_field = ktrace_pack_field(pack, parent_ip, KTRACE_SITE_SHIFT);
+	struct ktrace_pack_state state = {
+		.preempt = ktrace_raw_preempt(),
+		.flags = ktrace_raw_flags(),
+		.packed = pack->packed,
+	};
+	u64 now, delta, word, change = 0, *place, *end_place;
+	bool is_known, joins = pack->half != 0;
+	enum ktrace_pack_end end;
+	void *buffer, *part;
+
+	is_known = site->address == ip && site->salted == (parent_ip ^ pack->salt);
+	if (!is_known && (ip_field >= KTRACE_FIELD_END(KTRACE_FUNC_BITS) ||
+			  parent_field >= KTRACE_FIELD_END(KTRACE_SITE_BITS)))
+		return KTRACE_PACK_FALLBACK;
+	if (pack->pid != current->pid || !ktrace_pack_records(pack, &buffer, &part))
+		return KTRACE_PACK_FALLBACK;
+	now = ktrace_counter_here();
+	delta = now - pack->time;
+	if (delta > pack->span)
+		return KTRACE_PACK_FALLBACK;
+	/* The free half of a word stays free. */
+	place = pack->place + joins;
+	end_place = place + 1;
+	if (state.preempt != pack->preempt || state.flags != pack->flags ||
+	    (!is_known && delta >> KTRACE_FUNCTION_DELTA_BITS)) {
+		change = ktrace_pack_change(&state, delta);
+		delta = 0;
+		end_place++;
+	}
+	if (end_place > pack->end)
+		return KTRACE_PACK_FALLBACK;
+	if (is_known)
+		word = site->first | delta << 32;
+	else
+		word = KTRACE_FUNCTION | ip_field << KTRACE_FUNCTION_IP_SHIFT |
+		       parent_field << KTRACE_FUNCTION_PARENT_SHIFT | delta;
+	end = ktrace_pack_put(pack, buffer, part, place, change, word);
+	if (unlikely(end >= KTRACE_PACK_FALLBACK))
+		return end;
+	pack->time = now;
+	pack->preempt = state.preempt;
+	pack->flags = state.flags;
+	pack->packed = state.packed;
+	/* All halves that are used now, and were not before, but one for the function. */
+	pack->extra += (end_place - place) * 2 + joins - is_known - 1;
+	if (is_known) {
+		pack->half = word;
+		pack->place = end_place - 1;
+		return end;
+	}
+	pack->half = 0;
+	pack->place = end_place;
+	ktrace_pack_learn(pack, site, ip, parent_ip, end_place - 1);
 	return end;
 }
 
@@ -326,7 +478,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_leaf(struct ktrace_p
 	pack->time = now;
 	pack->place = place + 1;
 	pack->calls++;
-	end = ktrace_pack_put(pack, buffer, part, place, word);
+	end = ktrace_pack_put(pack, buffer, part, place, 0, word);
 	if (unlikely(end >= KTRACE_PACK_FALLBACK)) {
 		pack->place = place;
 		pack->calls--;

@@ -58,8 +58,11 @@ impl PerCpuPack {
     pub(super) fn catch_up(&mut self) {
         let calls = self.calls.wrapping_sub(self.calls_seen);
         self.calls_seen = self.calls;
+        let extra = self.extra.wrapping_sub(self.extra_seen);
+        self.extra_seen = self.extra;
         let halves = self.halves_now().saturating_sub(self.halves);
-        let functions = halves.saturating_sub(calls.wrapping_mul(2));
+        let others = calls.wrapping_mul(2).wrapping_add(extra);
+        let functions = halves.saturating_sub(others);
         self.functions = self.functions.wrapping_add(functions);
         self.items = self.items.wrapping_add(functions).wrapping_add(calls);
     }

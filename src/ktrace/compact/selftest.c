@@ -89,7 +89,7 @@ static const char *ktrace_test_steps(struct trace_buffer *buffer, struct ktrace_
 	if (ktrace_is_broken('1'))
 		pack->stamp++;
 	page = pack->page;
-	if (ktrace_pack_put(pack, buffer, part, pack->place, KTRACE_TEST_WORD) !=
+	if (ktrace_pack_put(pack, buffer, part, pack->place, 0, KTRACE_TEST_WORD) !=
 	    KTRACE_PACK_WRITTEN)
 		return "a record cannot grow";
 	if (!ktrace_page_in_ring(page))
@@ -102,7 +102,7 @@ static const char *ktrace_test_steps(struct trace_buffer *buffer, struct ktrace_
 		return "a record of an interrupt goes unnoticed";
 	if (!ktrace_is_broken('2'))
 		ktrace_pack_catch_up(pack);
-	if (ktrace_pack_put(pack, buffer, part, pack->place + 1, KTRACE_TEST_WORD) <
+	if (ktrace_pack_put(pack, buffer, part, pack->place + 1, 0, KTRACE_TEST_WORD) <
 	    KTRACE_PACK_FALLBACK)
 		return "a record grows that is not the last one";
 
@@ -120,7 +120,7 @@ static const char *ktrace_test_steps(struct trace_buffer *buffer, struct ktrace_
 	/* On the reader page. */
 	if (!ktrace_test_begin(buffer, pack))
 		return "nothing can be written";
-	if (ktrace_pack_put(pack, buffer, part, pack->place, KTRACE_TEST_WORD) <
+	if (ktrace_pack_put(pack, buffer, part, pack->place, 0, KTRACE_TEST_WORD) <
 	    KTRACE_PACK_FALLBACK)
 		return "a record grows that is being read";
 	return NULL;

@@ -89,9 +89,14 @@ pub(super) struct PerCpuPack {
     /// that `items` includes.
     pub(super) calls: u64,
     /// Number of halves in use when the slow path last updated the state. The halves that were
-    /// added since are one function each, except two for each call.
+    /// added since are one function each, except two for each call, and those in `extra`.
     pub(super) halves: u64,
+    /// Number of halves that the fast path has used in total in addition to one for each function:
+    /// for functions that were new in a pack, and for changes of the context. `extra_seen` is the
+    /// number of those that `functions` takes into account.
+    pub(super) extra: u64,
     pub(super) calls_seen: u64,
+    pub(super) extra_seen: u64,
     /// Counter value until which items may be added if the trace clock does not advance at the rate
     /// of the counter.
     pub(super) until: u64,

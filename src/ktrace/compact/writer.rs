@@ -179,8 +179,11 @@ impl Packer {
                 let before = addr_of!((*local).halves).read_volatile();
                 let calls = addr_of!((*local).calls).read_volatile();
                 let calls = calls.saturating_sub(addr_of!((*local).calls_seen).read_volatile());
+                let extra = addr_of!((*local).extra).read_volatile();
+                let extra = extra.saturating_sub(addr_of!((*local).extra_seen).read_volatile());
+                let others = calls.saturating_mul(2).saturating_add(extra);
                 let since = (halves | u64::from(half)).saturating_sub(before);
-                let since = since.saturating_sub(calls.saturating_mul(2));
+                let since = since.saturating_sub(others);
                 functions.wrapping_add(since.min(2 * MAX_WORDS as u64))
             }
         })

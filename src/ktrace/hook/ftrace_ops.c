@@ -100,9 +100,46 @@ static noinline __cold notrace void ktrace_reschedule(void)
 	preempt_enable_notrace();
 }
 
+/* Ends the fast path: the function was written. */
+static __always_inline void ktrace_pack_done(struct ktrace_pack *pack)
+{
+	barrier();
+	pack->busy = 0;
+#ifdef CONFIG_PREEMPTION
+	barrier();
+	if (unlikely(__preempt_count_dec_and_test()))
+		ktrace_reschedule();
+#else
+	preempt_enable_notrace();
+#endif
+}
+
+/*
+ * Records a function that takes more than half a word, or leaves it to ktrace_hit(). Preemption is
+ * off, and the pack is marked busy.
+ */
+static noinline notrace void ktrace_hit_whole(unsigned long ip, unsigned long parent_ip,
+					      struct ktrace_pack *pack, struct ftrace_regs *fregs,
+					      unsigned int slot)
+{
+	switch (ktrace_pack_add_whole(pack, ip, parent_ip)) {
+	case KTRACE_PACK_WRITTEN:
+		return ktrace_pack_done(pack);
+	case KTRACE_PACK_WRITTEN_COMMIT_PENDING:
+		return ktrace_pack_written(pack);
+	case KTRACE_PACK_MAYBE_MISSED:
+		return ktrace_pack_unsure(ip, parent_ip, pack);
+	case KTRACE_PACK_FALLBACK_COMMIT_PENDING:
+		return ktrace_pack_closed(ip, parent_ip, pack, fregs, slot);
+	case KTRACE_PACK_FALLBACK:
+		return ktrace_pack_left(ip, parent_ip, pack, fregs, slot);
+	}
+}
+
 /*
  * Records a function in compact form. The fast path calls no traced function, and does not touch a
- * pack that is marked busy, so it needs no recursion guard.
+ * pack that is marked busy, so it needs no recursion guard. All calls are tail calls, so this
+ * function needs no stack frame.
  */
 static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long parent_ip,
 						struct ktrace_pack __percpu *packs,
@@ -122,9 +159,7 @@ static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long 
 	barrier();
 	switch (ktrace_pack_add(pack, ip, parent_ip)) {
 	case KTRACE_PACK_WRITTEN:
-		barrier();
-		pack->busy = 0;
-		break;
+		return ktrace_pack_done(pack);
 	case KTRACE_PACK_WRITTEN_COMMIT_PENDING:
 		return ktrace_pack_written(pack);
 	case KTRACE_PACK_MAYBE_MISSED:
@@ -132,16 +167,8 @@ static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long 
 	case KTRACE_PACK_FALLBACK_COMMIT_PENDING:
 		return ktrace_pack_closed(ip, parent_ip, pack, fregs, slot);
 	case KTRACE_PACK_FALLBACK:
-		return ktrace_pack_left(ip, parent_ip, pack, fregs, slot);
+		return ktrace_hit_whole(ip, parent_ip, pack, fregs, slot);
 	}
-	/* All calls above are tail calls, so this function needs no stack frame. */
-#ifdef CONFIG_PREEMPTION
-	barrier();
-	if (unlikely(__preempt_count_dec_and_test()))
-		ktrace_reschedule();
-#else
-	preempt_enable_notrace();
-#endif
 }
 
 /* Calls ktrace_hit() if the hook traces the current task, while a switch is not complete. */
