@@ -8,12 +8,12 @@ use core::sync::atomic::{
 };
 
 use super::word::{
+    items,
     DecodedItem,
     Item,
-    MAX_WORDS, //
     Reader,
     Text,
-    items,
+    MAX_WORDS, //
 };
 
 /// The offsets of the header fields of a pack, from the event's format in the trace file.

@@ -3,11 +3,11 @@
 #define KTRACE_COMPACT_H
 
 /*
- * Fast path of compact records: adds an item of the same task to this CPU's current pack. A function
- * takes half a word if the pack already holds the same function and return address, else one word.
- * A call that returned takes one word. A change of the context takes one word more. add.rs explains
- * why this is safe, and write_item.rs has the slow path. This file has only what must be inlined
- * into the hook.
+ * Fast path of compact records: adds an item of the same task to this CPU's current pack. A
+ * function takes half a word if the pack already holds the same function and return address, else
+ * one word. A call that returned takes one word. A change of the context takes one word more.
+ * add.rs explains why this is safe, and write_item.rs has the slow path. This file has only what
+ * must be inlined into the hook.
  */
 
 /* For bindgen, there are only the types: see shared.h. */

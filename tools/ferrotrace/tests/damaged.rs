@@ -59,7 +59,10 @@ fn run(thread: &str, verb: &str, content: &[u8]) -> (i32, String) {
     let mut text = String::new();
     let _ = File::open(&errors).and_then(|mut file| file.read_to_string(&mut text));
     let code = status.code();
-    (code.unwrap_or_else(|| panic!("{verb}: {status}: {text}")), text)
+    (
+        code.unwrap_or_else(|| panic!("{verb}: {status}: {text}")),
+        text,
+    )
 }
 
 fn check_error(what: &str, status: i32, text: &str) {

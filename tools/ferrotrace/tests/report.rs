@@ -5,10 +5,10 @@
 mod common;
 
 use common::{
-    NAMES,
     data,
     output,
     recording, //
+    NAMES,
 };
 
 /// Returns the columns of each line, without what differs by design: task names (the kernel cuts

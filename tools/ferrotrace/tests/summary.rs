@@ -7,11 +7,11 @@ mod common;
 use std::collections::HashMap;
 
 use common::{
-    NAMES,
     data,
     number,
     output,
     recording, //
+    NAMES,
 };
 use serde_json::Value;
 
@@ -83,7 +83,10 @@ fn times_of_functions_are_those_of_calls() {
             let text = text.trim();
             let function = match text.split_once("();") {
                 Some((function, _)) => function,
-                None => match text.strip_prefix("} /* ").and_then(|rest| rest.split_once(' ')) {
+                None => match text
+                    .strip_prefix("} /* ")
+                    .and_then(|rest| rest.split_once(' '))
+                {
                     Some((function, _)) => function,
                     None => continue,
                 },

@@ -14,11 +14,11 @@ use std::{
 };
 
 use common::{
-    NAMES,
     ferrotrace,
     output,
     recording,
     temporary, //
+    NAMES,
 };
 use messages::{
     Packet,
@@ -88,7 +88,9 @@ fn no_task_has_two_states_at_a_time() {
             for pair in states.windows(2) {
                 assert_ne!(pair[0].0, pair[1].0, "{name}: task {tid}");
             }
-            assert!(states.iter().all(|(_, state)| *state != TaskStateKind::Unknown as i32));
+            assert!(states
+                .iter()
+                .all(|(_, state)| *state != TaskStateKind::Unknown as i32));
         }
     }
 }
@@ -101,7 +103,10 @@ fn fields_are_counters() {
         .filter_map(|packet| packet.track_event.as_ref()?.counter_value)
         .collect();
     assert!(values.len() > 100);
-    assert!(values.contains(&21_988_588), "the first event of the kernel's text");
+    assert!(
+        values.contains(&21_988_588),
+        "the first event of the kernel's text"
+    );
 }
 
 #[test]

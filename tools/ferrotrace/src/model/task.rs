@@ -10,7 +10,6 @@ use crate::recording::{
 };
 
 use super::{
-    Visitor, //
     calls::{
         Call,
         Ending,
@@ -22,6 +21,7 @@ use super::{
         State,
         States, //
     },
+    Visitor, //
 };
 
 /// Identifies a task: a thread id, or the idle task of a CPU.

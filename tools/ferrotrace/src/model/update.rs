@@ -9,7 +9,6 @@ use crate::recording::{
 };
 
 use super::{
-    Visitor, //
     states::{
         Detail,
         Interval,
@@ -19,6 +18,7 @@ use super::{
         Task,
         TaskId, //
     },
+    Visitor, //
 };
 
 /// The bits of a state in which a task will never run again.

@@ -25,6 +25,7 @@ use crate::sys::{
 };
 
 pub use event::{
+    state_name,
     Blocked,
     CallId,
     CallTimes,
@@ -34,7 +35,6 @@ pub use event::{
     Since,
     TaskName,
     Waker, //
-    state_name,
 };
 pub use fields::Number;
 pub use symbols::{

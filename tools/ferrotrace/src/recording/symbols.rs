@@ -69,7 +69,7 @@ impl<'a> Symbols<'a> {
     /// Returns the function that contains an address.
     #[inline]
     pub(super) fn func(&mut self, address: u64) -> FuncId {
-        if self.last.0 == address && self.last.1.0 != u32::MAX {
+        if self.last.0 == address && self.last.1 .0 != u32::MAX {
             return self.last.1;
         }
         let func = match self.by_address.get(&address) {

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{
-    Event,
-    Recording,
     fields::{
         Bytes,
         Number, //
     }, //
+    Event,
+    Recording,
 };
 
 /// The value of a field.

@@ -13,13 +13,13 @@ use std::{
 use rustc_hash::FxHashMap;
 
 use super::{
-    Format,
     line::{
-        Columns,
-        HEADER,
-        Times,
         indent, //
+        Columns,
+        Times,
+        HEADER,
     },
+    Format,
 };
 use crate::recording::{
     CallId,

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::Format;
 use crate::recording::{
+    state_name, //
     Blocked,
     CallId,
     Event,
@@ -24,7 +25,6 @@ use crate::recording::{
     Symbols,
     TaskName,
     Waker,
-    state_name, //
 };
 
 /// The writer of JSON.

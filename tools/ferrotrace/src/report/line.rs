@@ -8,10 +8,10 @@ use std::fmt::{
 };
 
 use crate::recording::{
+    state_name, //
     CallTimes,
     Comm,
     Symbols,
-    state_name, //
 };
 
 /// The names of the columns.

@@ -7,8 +7,8 @@ use std::{
     ffi::c_int,
     ptr,
     sync::atomic::{
-        AtomicU8,
         AtomicU64,
+        AtomicU8,
         Ordering::Relaxed, //
     },
     thread,

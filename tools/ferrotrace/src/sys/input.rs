@@ -4,10 +4,10 @@
 
 use std::{
     ffi::{
-        CStr,
-        CString, //
         c_char,
         c_int,
+        CStr,
+        CString, //
     },
     fs::File,
     io::Read,
@@ -20,8 +20,8 @@ use std::{
 };
 
 use anyhow::{
-    Context, //
     bail,
+    Context, //
 };
 
 use super::{

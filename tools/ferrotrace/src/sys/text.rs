@@ -4,8 +4,8 @@
 
 use std::{
     ffi::{
-        CStr,
         c_int, //
+        CStr,
     },
     slice, //
 };

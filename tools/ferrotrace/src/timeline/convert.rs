@@ -40,13 +40,13 @@ use crate::{
         Visitor, //
     },
     recording::{
+        state_name, //
         Blocked,
         Comm,
         Event,
         Since,
         Symbols,
         Waker,
-        state_name, //
     },
 };
 
@@ -87,7 +87,11 @@ impl<W: Write> Convert<'_, '_, W> {
     /// Returns the name that is shown for a task: the one that it had at the end, if it is known.
     fn comm(&self, id: TaskId, now: Comm) -> Comm {
         let last = self.symbols.comm(id.pid());
-        if last.is_empty() { now } else { last }
+        if last.is_empty() {
+            now
+        } else {
+            last
+        }
     }
 
     fn tracks(&mut self, task: &Task) -> TaskTracks {
@@ -95,7 +99,11 @@ impl<W: Write> Convert<'_, '_, W> {
         let symbols = self.symbols;
         self.kept.tracks.task(self.writer, id, || {
             let last = symbols.comm(id.pid());
-            if last.is_empty() { now } else { last }
+            if last.is_empty() {
+                now
+            } else {
+                last
+            }
         })
     }
 

@@ -16,8 +16,8 @@ use std::{
 };
 
 use anyhow::{
-    Context,
     bail, //
+    Context,
 };
 
 use crate::{

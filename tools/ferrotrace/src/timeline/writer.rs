@@ -8,26 +8,26 @@ use std::io::{
 };
 
 use prost::{
-    Message,
     encoding::{
-        WireType,
         encode_key, //
+        WireType,
     }, //
+    Message,
 };
 
 use super::messages::{
     Argument,
-    CLEARED,
     FtraceBundle,
     FtraceEvent,
     Interned,
-    NEEDS,
     Name,
-    PACKET,
     Packet,
     TrackDescriptor,
     TrackEvent,
     TrackEventKind, //
+    CLEARED,
+    NEEDS,
+    PACKET,
 };
 use crate::recording::FuncId;
 
