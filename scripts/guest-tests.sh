@@ -72,7 +72,9 @@ for pattern; do
 done
 dir=$("$top/scripts/kernel.sh" -q "$kernel" "$arch")
 extra=
-[ "${CASES:-}" != clients ] || export CLIENTS=1
+case ${CASES:-} in
+clients | record) export CLIENTS=1 ;;
+esac
 if [ "${CASES:-}" = selftest ]; then
 	export MODULE=/nonexistent
 else

@@ -71,7 +71,7 @@ run_boots() {
 }
 
 case ${T:-} in
-lockdown | oops | reboot | clients) boot "$T" ;;
+lockdown | oops | reboot | clients | record) boot "$T" ;;
 soak) boot soak TIMEOUT=$((${MINUTES:-30} * 120 + 1200)) ;;
 rounds) boot rounds SMP=4 TIMEOUT=$((${ROUNDS:-1000} * 10 + 1200)) ;;
 upstream) boot upstream TIMEOUT=14400 ;;

@@ -18,7 +18,7 @@ cross=$(cross_compile "$arch")
 good=$dir/good
 "${cross#*=}strip" --strip-debug -o "$good" "$out/ferrotrace.ko"
 case $cases in
-cases | clients | upstream)
+cases | clients | record | upstream)
 	"${cross#*=}strip" --strip-debug -o "$dir/ktrace_test.ko" "$out/ktrace_test.ko" ;;
 lockdown)
 	key=$kernel/tree/certs/signing_key
@@ -40,7 +40,7 @@ if [ "$cases" = cases ] || [ "$cases" = upstream ]; then
 	"$top/scripts/broken-modules.py" "$good" "$out/generated/fingerprints.rs" "$dir"
 	cp -r "$(readlink -f "$kernel/tree/source")/tools/testing/selftests/ftrace" "$dir/selftests"
 fi
-if [ "$cases" = clients ]; then
+if [ "$cases" = clients ] || [ "$cases" = record ]; then
 	"${cross#*=}strip" --strip-debug -o "$dir/thermal_sample.ko" "$out/thermal_sample.ko"
 	mkdir "$dir/docs"
 	cp "$top/README.md" "$top/docs/tutorial.md" "$dir/docs"

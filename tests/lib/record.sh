@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh disable=SC2154
-# The command `ferrotrace record` (tests/clients). A case sets $dat, $said and $report, the names of
+# The command `ferrotrace record` (tests/record). A case sets $dat, $said and $report, the names of
 # files, and stores what list_top prints in $TMPDIR/before.
 
 # record [ARGUMENT...]: records to $dat and sets $status. Messages are in $said.
