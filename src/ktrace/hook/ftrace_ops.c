@@ -114,15 +114,12 @@ static __always_inline void ktrace_pack_done(struct ktrace_pack *pack)
 #endif
 }
 
-/*
- * Records a function that takes more than half a word, or leaves it to ktrace_hit(). Preemption is
- * off, and the pack is marked busy.
- */
-static noinline notrace void ktrace_hit_whole(unsigned long ip, unsigned long parent_ip,
-					      struct ktrace_pack *pack, struct ftrace_regs *fregs,
-					      unsigned int slot)
+/* Ends the fast path with the result @end. Preemption is off, and the pack is marked busy. */
+static __always_inline void ktrace_pack_ended(enum ktrace_pack_end end, unsigned long ip,
+					      unsigned long parent_ip, struct ktrace_pack *pack,
+					      struct ftrace_regs *fregs, unsigned int slot)
 {
-	switch (ktrace_pack_add_whole(pack, ip, parent_ip)) {
+	switch (end) {
 	case KTRACE_PACK_WRITTEN:
 		return ktrace_pack_done(pack);
 	case KTRACE_PACK_WRITTEN_COMMIT_PENDING:
@@ -137,6 +134,18 @@ static noinline notrace void ktrace_hit_whole(unsigned long ip, unsigned long pa
 }
 
 /*
+ * Records a function that takes more than half a word, or leaves it to ktrace_hit(). Preemption is
+ * off, and the pack is marked busy.
+ */
+static noinline notrace void ktrace_hit_whole(unsigned long ip, unsigned long parent_ip,
+					      struct ktrace_pack *pack, struct ftrace_regs *fregs,
+					      unsigned int slot)
+{
+	ktrace_pack_ended(ktrace_pack_add_whole(pack, ip, parent_ip), ip, parent_ip, pack, fregs,
+			  slot);
+}
+
+/*
  * Records a function in compact form. The fast path calls no traced function, and does not touch a
  * pack that is marked busy, so it needs no recursion guard. All calls are tail calls, so this
  * function needs no stack frame.
@@ -145,6 +154,7 @@ static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long 
 						struct ktrace_pack __percpu *packs,
 						struct ftrace_regs *fregs, unsigned int slot)
 {
+	enum ktrace_pack_end end;
 	struct ktrace_pack *pack;
 
 	/* With PREEMPT_RT, preempt_count() does not count softirqs. */
@@ -157,18 +167,10 @@ static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long 
 	/* Any value but 0; this one is in a register. */
 	pack->busy = ip;
 	barrier();
-	switch (ktrace_pack_add(pack, ip, parent_ip)) {
-	case KTRACE_PACK_WRITTEN:
-		return ktrace_pack_done(pack);
-	case KTRACE_PACK_WRITTEN_COMMIT_PENDING:
-		return ktrace_pack_written(pack);
-	case KTRACE_PACK_MAYBE_MISSED:
-		return ktrace_pack_unsure(ip, parent_ip, pack);
-	case KTRACE_PACK_FALLBACK_COMMIT_PENDING:
-		return ktrace_pack_closed(ip, parent_ip, pack, fregs, slot);
-	case KTRACE_PACK_FALLBACK:
+	end = ktrace_pack_add(pack, ip, parent_ip);
+	if (end == KTRACE_PACK_FALLBACK)
 		return ktrace_hit_whole(ip, parent_ip, pack, fregs, slot);
-	}
+	ktrace_pack_ended(end, ip, parent_ip, pack, fregs, slot);
 }
 
 /* Calls ktrace_hit() if the hook traces the current task, while a switch is not complete. */
