@@ -32,7 +32,7 @@ cp "$busybox" "$root/bin/busybox"
 done
 install -m 755 "$top/qemu/init" "$root/init"
 # Tests with an unprivileged user need the second one.
-printf '%s\n' 'root:x:0:0:root:/root:/bin/sh' 'nobody:x:65534:65534:nobody:/:/bin/sh' \
+printf '%s\n' 'root:x:0:0:root:/root:/bin/sh' 'guest:x:65534:65534:guest:/:/bin/sh' \
 	>"$root/etc/passwd"
 printf 'root:x:0:\nnogroup:x:65534:\n' >"$root/etc/group"
 

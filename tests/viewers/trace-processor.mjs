@@ -22,7 +22,7 @@ const node = process;
 const read = (url) => fs.readFileSync(path.join(path.dirname(bundle), path.basename(String(url))));
 globalThis.self = globalThis;
 globalThis.WorkerGlobalScope = function () {};
-globalThis.location = { href: 'http://worker/engine_bundle.js' };
+globalThis.location = { href: 'file:///engine_bundle.js' };
 globalThis.importScripts = () => {};
 globalThis.XMLHttpRequest = class {
   open(method, url) {
