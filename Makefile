@@ -11,8 +11,8 @@ export ARCH KERNEL KDIR PLUGINS EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON RETRY 
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all module tools run run-guest demo test test-all host-test bench check setup clean \
-	distclean help
+.PHONY: all module tools run run-guest demo test test-all host-test bench check viewers-test \
+	setup clean distclean help
 .NOTPARALLEL:
 
 all:
@@ -53,6 +53,9 @@ host-test:
 
 bench:
 	@scripts/bench.sh
+
+viewers-test:
+	@scripts/viewers-test.sh
 
 check:
 	@scripts/check.sh
@@ -99,6 +102,7 @@ help:
 #:                     are in build/test-all.md. ROWS='lts soak-memory' selects rows. BRIEF=1 runs
 #:                     all rounds only on the stock kernel and in tests of failing allocations
 #: make host-test      run the tests that need no kernel
+#: make viewers-test   show recordings in Perfetto, and compare what it finds with the summary
 #: make bench          count the instructions that tracing adds, compare with the kernel's own
 #:                     tracers, and measure the time; JSON=file writes the results as JSON
 #: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch, style, layers

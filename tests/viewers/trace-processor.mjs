@@ -37,6 +37,19 @@ globalThis.XMLHttpRequest = class {
 globalThis.fetch = async (url) =>
   new Response(read(url), { headers: { 'content-type': 'application/wasm' } });
 console.warn = () => {};
+// The program must not get a message before it is initialized, which it does not report. That
+// happens a few turns of the event loop after it is instantiated.
+const initialized = new Promise((resolve) => {
+  let timer;
+  WebAssembly.Instance = class extends WebAssembly.Instance {
+    constructor(...args) {
+      super(...args);
+      clearTimeout(timer);
+      timer = setTimeout(resolve, 500);
+    }
+  };
+});
+
 // The program behaves differently if it finds itself in node.
 Object.defineProperty(globalThis, 'process', { value: undefined, configurable: true });
 vm.runInThisContext(fs.readFileSync(bundle, 'utf8'), { filename: bundle });
@@ -59,8 +72,7 @@ class Engine extends EngineBase {
 const port = {};
 const engine = new Engine(port);
 self.onmessage({ data: port });
-// The program sets the handler of the port when it has been compiled.
-while (!port.onmessage) await new Promise((resolve) => setTimeout(resolve, 20));
+await initialized;
 await engine.parse(fs.readFileSync(trace));
 await engine.notifyEof();
 const clean = (cell) => String(cell).replace(/[\t\n]/g, ' ');
