@@ -221,8 +221,9 @@ impl GraphHook for Graph {
         }
         let when = self.when();
         let (marks, opens) = match when {
-            When::AtCall => (WRITTEN, task_word::NOT_SAVED),
-            _ => (0, task_word::UNWRITTEN | task_word::NOT_SAVED),
+            When::AtCall | When::AtCallPacked => (WRITTEN, task_word::NOT_SAVED),
+            When::IfNeeded => (0, task_word::UNWRITTEN | task_word::NOT_SAVED),
+            When::IfLong => (0, task_word::ANY_UNWRITTEN | task_word::NOT_SAVED),
         };
         let Some(frame) = call.reserve_frame(call.task().switches(), marks) else {
             self.overrun();
@@ -230,10 +231,10 @@ impl GraphHook for Graph {
         };
         if when != When::IfLong && state & task_word::UNWRITTEN != 0 {
             self.write_open(&call.reborrow(), call.context(), 1);
-            state &= !task_word::UNWRITTEN;
+            state &= !task_word::ANY_UNWRITTEN;
         }
         notes.set(state | opens);
-        if when == When::AtCall && !self.write_now(call) {
+        if when.is_at_call() && !self.write_now(call) {
             frame.invalidate();
             return false;
         }
@@ -278,7 +279,7 @@ impl GraphHook for Graph {
         };
         if frame.is_set(WRITTEN) {
             // The entries of its callers are written as well.
-            notes.set(state & !task_word::UNWRITTEN);
+            notes.set(state & !task_word::ANY_UNWRITTEN);
             if !frame.is_set(LOST) {
                 let (split, switches) = self.divide(ret.task(), frame, total);
                 self.write_divided(&ret.reborrow(), ret.context(), &split, switches);
@@ -300,15 +301,16 @@ impl GraphHook for Graph {
             return;
         }
         self.write_whole(&ret.reborrow(), &split, switches);
-        notes.set(state & !task_word::UNWRITTEN);
+        notes.set(state & !task_word::ANY_UNWRITTEN);
     }
 
     fn fast_path(&self, tag: u32) -> Option<FastPathConfig<'_>> {
         Some(FastPathConfig {
             slow_mask: task_word::SEEN | task_word::TAG | task_word::NOTRACE | task_word::CHOSEN,
             slow_value: initial(tag),
-            set_on_entry: task_word::UNWRITTEN | task_word::NOT_SAVED,
-            unwritten: task_word::UNWRITTEN,
+            set_on_entry: task_word::ANY_UNWRITTEN | task_word::NOT_SAVED,
+            unwritten: task_word::ANY_UNWRITTEN,
+            unwritten_callers: task_word::UNWRITTEN_CALLERS,
             written: WRITTEN,
             when: match self.profile {
                 Some(_) => &NEVER_WRITTEN,

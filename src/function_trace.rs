@@ -219,6 +219,7 @@ impl Recorder {
         let packs = flags & (option::COMPACT | STANDARD) == option::COMPACT;
         let when = match self.limits.least_ns() {
             0 if packs && !self.has_events.load(Relaxed) => When::IfNeeded,
+            0 if packs => When::AtCallPacked,
             0 => When::AtCall,
             _ => When::IfLong,
         };
@@ -256,7 +257,7 @@ impl Recorder {
         (flags & (option::COMPACT | MORE) == option::COMPACT).then_some(&self.packer)
     }
 
-    /// Returns the packer of leaf calls, if they are packed without further data.
+    /// Returns the packer of calls, if they are packed without further data.
     pub(crate) fn call_packer(&self) -> Option<&Packer> {
         const MORE: u32 = option::RETVAL;
         let flags = self.flags();
@@ -279,7 +280,8 @@ impl Recorder {
     pub(crate) fn count(&self, what: Count) -> u64 {
         let elsewhere = match what {
             Count::Functions => self.packer.functions(),
-            Count::Returns => self.packer.calls(),
+            Count::Entries => self.packer.begins(),
+            Count::Returns => self.packer.returns(),
             Count::NoRoom => self.packer.lost(),
             _ => 0,
         };

@@ -156,7 +156,7 @@ impl Graph {
         if self.is_still_traced(open, state) {
             self.write_open(open, context, 0);
             let notes = open.task_word();
-            notes.set(notes.get() & !task_word::UNWRITTEN);
+            notes.set(notes.get() & !task_word::ANY_UNWRITTEN);
         }
     }
 }

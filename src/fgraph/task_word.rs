@@ -26,9 +26,14 @@ pub(super) const UNWRITTEN: u32 = 1 << 8;
 pub(super) const SEEN: u32 = 1 << 9;
 /// There may be frames without saved off-CPU times: calls that have not lost the CPU.
 pub(super) const NOT_SAVED: u32 = 1 << 10;
-/// The depth, in 9 bits: a shadow stack of 4 KiB has room for fewer calls.
-pub(super) const DEPTH_SHIFT: u32 = 11;
-pub(super) const DEPTH: u32 = 0x1ff << DEPTH_SHIFT;
+/// Together with [`UNWRITTEN`]: these may be more than the innermost call.
+pub(super) const UNWRITTEN_CALLERS: u32 = 1 << 11;
+/// Both flags.
+pub(super) const ANY_UNWRITTEN: u32 = UNWRITTEN | UNWRITTEN_CALLERS;
+/// The depth, in 8 bits: a shadow stack of 4 KiB has room for fewer calls, of at least three words
+/// each.
+pub(super) const DEPTH_SHIFT: u32 = 12;
+pub(super) const DEPTH: u32 = 0xff << DEPTH_SHIFT;
 /// The lowest bits of the hook's tag. They distinguish the word from that of another hook,
 /// which is ignored.
 const TAG_SHIFT: u32 = 20;

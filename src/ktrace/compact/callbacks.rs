@@ -9,8 +9,9 @@ use super::{
     clock::Clock,
     commit::catch_up,
     encoding::{
-        Call,
-        Item, //
+        self,
+        Call, //
+        Item,
     },
     percpu_pack::{
         PackContext,
@@ -80,19 +81,26 @@ unsafe extern "C" fn ktrace_pack_rewrite(pack: *mut c_void, ip: c_ulong, parent_
     unsafe { rewrite(pack, &Item::Function { ip, parent_ip }) };
 }
 
-/// Writes a call that returned again, for `compact.h`.
+/// Writes the word of a call again, for `compact.h`. `kind` is as in `ktrace_pack_add_call()`.
 ///
 /// # Safety
 ///
 /// Preemption must be off, `pack` must be this CPU's and marked busy, and its last item must be
 /// this call.
 #[no_mangle]
-unsafe extern "C" fn ktrace_pack_rewrite_leaf(
+unsafe extern "C" fn ktrace_pack_rewrite_call(
     pack: *mut c_void,
+    kind: u64,
     func: c_ulong,
     depth: c_int,
     ns: u64,
 ) {
+    let call = Call { func, depth, ns };
+    let item = match kind {
+        encoding::BEGIN => Item::Begin(call),
+        encoding::RETURN => Item::Return(call),
+        _ => Item::Leaf(call),
+    };
     // SAFETY: The caller guarantees what `rewrite()` requires.
-    unsafe { rewrite(pack, &Item::Leaf(Call { func, depth, ns })) };
+    unsafe { rewrite(pack, &item) };
 }

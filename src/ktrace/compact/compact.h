@@ -5,7 +5,8 @@
 /*
  * Fast path of compact records: adds an item of the same task to this CPU's current pack. A
  * function takes half a word if the pack already holds the same function and return address, else
- * one word. A call that returned takes one word. A change of the context takes one word more.
+ * one word. A call takes one word if it has returned, else one when it begins and one when it
+ * returns. A change of the context takes one word more.
  * add.rs explains why this is safe, and write_item.rs has the slow path. This file has only what
  * must be inlined into the hook.
  */
@@ -55,15 +56,20 @@
 #define KTRACE_CHANGE_SHIFT 40
 #define KTRACE_CHANGE_DELTA_BITS 24
 
-/* The word of a call that returned. */
-#define KTRACE_LEAF (1UL << 62)
-#define KTRACE_LEAF_FUNC_BITS 23
-#define KTRACE_LEAF_FUNC_SHIFT 37
-#define KTRACE_LEAF_DEPTH_SHIFT 31
-#define KTRACE_LEAF_DEPTH_BITS 6
-#define KTRACE_LEAF_NS_SHIFT 16
-#define KTRACE_LEAF_NS_BITS 15
-#define KTRACE_LEAF_DELTA_BITS 16
+/*
+ * The word of a call: of one that returned and has no entry, of an entry, or of the return of a
+ * call that has one.
+ */
+#define KTRACE_LEAF (4UL << 60)
+#define KTRACE_BEGIN (5UL << 60)
+#define KTRACE_RETURN (6UL << 60)
+#define KTRACE_CALL_FUNC_SHIFT 37
+#define KTRACE_CALL_DEPTH_SHIFT 31
+#define KTRACE_CALL_DEPTH_BITS 6
+/* The bits of the duration in ns and of the delta together. */
+#define KTRACE_CALL_TIME_BITS 31
+#define KTRACE_CALL_DELTA_BITS 16
+#define KTRACE_RETURN_DELTA_BITS 12
 
 /* An entry for addresses that a word of the pack holds; `CallSite` in state.rs. */
 struct ktrace_call_site {
@@ -93,6 +99,7 @@ struct ktrace_pack {
 	void *part;
 	unsigned long text;
 	u64 calls;
+	u64 begins;
 	u64 halves;
 	u64 extra;
 	/*
@@ -120,7 +127,8 @@ struct ktrace_pack {
 
 /* Defined in Rust. */
 void ktrace_pack_rewrite(struct ktrace_pack *pack, unsigned long ip, unsigned long parent_ip);
-void ktrace_pack_rewrite_leaf(struct ktrace_pack *pack, unsigned long func, int depth, u64 ns);
+void ktrace_pack_rewrite_call(struct ktrace_pack *pack, u64 kind, unsigned long func, int depth,
+			      u64 ns);
 void ktrace_pack_catch_up(struct ktrace_pack *pack);
 
 /* Reads the counter, which each CPU has and which is cheap to read. */
@@ -366,17 +374,33 @@ static __always_inline void ktrace_pack_learn(struct ktrace_pack *pack,
 	site->first = KTRACE_AGAIN | index << (32 + KTRACE_AGAIN_DELTA_BITS);
 }
 
-/*
- * Returns the word of a change of the context, @delta ticks after the last item, and sets @state to
- * the new context.
- */
-static __always_inline u64 ktrace_pack_change(struct ktrace_pack_state *state, u64 delta)
+/* Sets @state to the current context. Returns whether it differs from that of the last item. */
+static __always_inline bool ktrace_pack_has_changed(struct ktrace_pack *pack,
+						    struct ktrace_pack_state *state)
 {
+	state->preempt = ktrace_raw_preempt();
+	state->flags = ktrace_raw_flags();
+	state->packed = pack->packed;
+	if (state->preempt == pack->preempt && state->flags == pack->flags)
+		return false;
 	/* If an interrupt changes the state in between, the next item finds another change. */
 	state->packed = ktrace_context_here();
+	return state->packed != pack->packed;
+}
+
+/* Returns the word of a change of the context to @packed, @delta ticks after the last item. */
+static __always_inline u64 ktrace_pack_change(u32 packed, u64 delta)
+{
 	return KTRACE_CHANGE | delta |
-	       (u64)((state->packed >> 16 & 0xff) | (state->packed & 0xff) << 8)
-			<< KTRACE_CHANGE_SHIFT;
+	       (u64)((packed >> 16 & 0xff) | (packed & 0xff) << 8) << KTRACE_CHANGE_SHIFT;
+}
+
+static __always_inline void ktrace_pack_remember(struct ktrace_pack *pack,
+						 const struct ktrace_pack_state *state)
+{
+	pack->preempt = state->preempt;
+	pack->flags = state->flags;
+	pack->packed = state->packed;
 }
 
 /*
@@ -390,13 +414,9 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_whole(struct ktrace_
 	struct ktrace_call_site *site = ktrace_call_site_at(pack, ip, parent_ip);
 	u64 ip_field = ktrace_pack_field(pack, ip, KTRACE_FUNC_SHIFT);
 	u64 parent_field = ktrace_pack_field(pack, parent_ip, KTRACE_SITE_SHIFT);
-	struct ktrace_pack_state state = {
-		.preempt = ktrace_raw_preempt(),
-		.flags = ktrace_raw_flags(),
-		.packed = pack->packed,
-	};
 	u64 now, delta, word, change = 0, *place, *end_place;
 	bool is_known, joins = pack->half != 0;
+	struct ktrace_pack_state state;
 	enum ktrace_pack_end end;
 	void *buffer, *part;
 
@@ -413,9 +433,9 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_whole(struct ktrace_
 	/* The free half of a word stays free. */
 	place = pack->place + joins;
 	end_place = place + 1;
-	if (state.preempt != pack->preempt || state.flags != pack->flags ||
+	if (ktrace_pack_has_changed(pack, &state) ||
 	    (!is_known && delta >> KTRACE_FUNCTION_DELTA_BITS)) {
-		change = ktrace_pack_change(&state, delta);
+		change = ktrace_pack_change(state.packed, delta);
 		delta = 0;
 		end_place++;
 	}
@@ -430,9 +450,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_whole(struct ktrace_
 	if (unlikely(end >= KTRACE_PACK_FALLBACK))
 		return end;
 	pack->time = now;
-	pack->preempt = state.preempt;
-	pack->flags = state.flags;
-	pack->packed = state.packed;
+	ktrace_pack_remember(pack, &state);
 	/* All halves that are used now, and were not before, but one for the function. */
 	pack->extra += (end_place - place) * 2 + joins - is_known - 1;
 	if (is_known) {
@@ -447,42 +465,54 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_whole(struct ktrace_
 }
 
 /*
- * Adds a call that returned at counter value @now and has no entry record. Preemption must be off,
- * and the pack marked busy.
+ * Adds the word of a call at counter value @now; @kind is KTRACE_LEAF, KTRACE_BEGIN or
+ * KTRACE_RETURN. @ns is the time since the call began. Preemption must be off, and the pack marked
+ * busy.
  */
-static __always_inline enum ktrace_pack_end ktrace_pack_add_leaf(struct ktrace_pack *pack,
+static __always_inline enum ktrace_pack_end ktrace_pack_add_call(struct ktrace_pack *pack, u64 kind,
 								 unsigned long func, int depth,
 								 u64 now, u64 ns)
 {
-	unsigned long offset = func - pack->text, near = offset >> 2;
+	const unsigned int delta_bits = kind == KTRACE_RETURN ? KTRACE_RETURN_DELTA_BITS :
+								KTRACE_CALL_DELTA_BITS;
+	u64 field = ktrace_pack_field(pack, func, KTRACE_FUNC_SHIFT);
 	/* Very large if an interrupt added an item after @now, or the counter was set back. */
-	u64 delta = now - pack->time, word, *place;
+	u64 delta = now - pack->time, change = 0, word, *place = pack->place;
+	struct ktrace_pack_state state;
 	enum ktrace_pack_end end;
 	void *buffer, *part;
+	long extra = 0;
 
-	if (delta >> KTRACE_LEAF_DELTA_BITS || ns >> KTRACE_LEAF_NS_BITS ||
-	    (u32)depth >> KTRACE_LEAF_DEPTH_BITS)
+	if (delta > pack->span || ns >> (KTRACE_CALL_TIME_BITS - delta_bits) ||
+	    (u32)depth >> KTRACE_CALL_DEPTH_BITS || field >= KTRACE_FIELD_END(KTRACE_FUNC_BITS))
 		return KTRACE_PACK_FALLBACK;
-	/* The last 64 values refer to address words. */
-	if (offset & 3 || near >= (1UL << KTRACE_LEAF_FUNC_BITS) - 64)
+	if (pack->pid != current->pid || !ktrace_pack_records(pack, &buffer, &part))
 		return KTRACE_PACK_FALLBACK;
-	word = KTRACE_LEAF | near << KTRACE_LEAF_FUNC_SHIFT |
-	       (u64)depth << KTRACE_LEAF_DEPTH_SHIFT | ns << KTRACE_LEAF_NS_SHIFT | delta;
-	/* The second half of the last word is free, or the pack is full: not here. */
-	place = pack->place;
-	if (pack->half || place == pack->end)
-		return KTRACE_PACK_FALLBACK;
-	if (!ktrace_pack_continues(pack, &buffer, &part))
-		return KTRACE_PACK_FALLBACK;
-	/* Undone below if the word is not written. */
-	pack->time = now;
-	pack->place = place + 1;
-	pack->calls++;
-	end = ktrace_pack_put(pack, buffer, part, place, 0, word);
-	if (unlikely(end >= KTRACE_PACK_FALLBACK)) {
-		pack->place = place;
-		pack->calls--;
+	if (unlikely(pack->half)) {
+		/* The free half of a word stays free. */
+		place++;
+		extra = 1;
 	}
+	if (ktrace_pack_has_changed(pack, &state) || delta >> delta_bits) {
+		change = ktrace_pack_change(state.packed, delta);
+		delta = 0;
+		extra += 2;
+	}
+	word = kind | field << KTRACE_CALL_FUNC_SHIFT | (u64)depth << KTRACE_CALL_DEPTH_SHIFT |
+	       ns << delta_bits | delta;
+	if (place + (change != 0) >= pack->end)
+		return KTRACE_PACK_FALLBACK;
+	end = ktrace_pack_put(pack, buffer, part, place, change, word);
+	if (unlikely(end >= KTRACE_PACK_FALLBACK))
+		return end;
+	pack->time = now;
+	pack->place = place + 1 + (change != 0);
+	pack->half = 0;
+	pack->extra += extra;
+	pack->calls++;
+	if (kind == KTRACE_BEGIN)
+		pack->begins++;
+	ktrace_pack_remember(pack, &state);
 	return end;
 }
 

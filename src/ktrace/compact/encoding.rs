@@ -76,8 +76,10 @@ const FUNCTION: u64 = 0b10 << KIND;
 const CALL: u64 = 0b01 << KIND;
 const SUBKIND: u32 = 60;
 const LEAF: u64 = CALL;
-const BEGIN: u64 = CALL | 1 << SUBKIND;
-const RETURN: u64 = CALL | 2 << SUBKIND;
+/// The upper bits of the word of an [`Item::Begin`].
+pub const BEGIN: u64 = CALL | 1 << SUBKIND;
+/// The upper bits of the word of an [`Item::Return`].
+pub const RETURN: u64 = CALL | 2 << SUBKIND;
 const ADDRESS: u64 = 1 << SUBKIND;
 const CONTEXT: u64 = 2 << SUBKIND;
 const LONG: u64 = 3 << SUBKIND;

@@ -85,15 +85,18 @@ pub(super) struct PerCpuPack {
     pub(super) part: *mut abi::ring_buffer_per_cpu,
     /// [`super::encoding::Text::base`].
     pub(super) text: usize,
-    /// Number of calls that the fast path has added in total. `calls_seen` is the number of those
-    /// that `items` includes.
+    /// Number of words of calls that the fast path has added in total. `calls_seen` is the number
+    /// of those that `items` includes.
     pub(super) calls: u64,
+    /// Number of those that are entries.
+    pub(super) begins: u64,
     /// Number of halves in use when the slow path last updated the state. The halves that were
     /// added since are one function each, except two for each call, and those in `extra`.
     pub(super) halves: u64,
     /// Number of halves that the fast path has used in total in addition to one for each function:
-    /// for functions that were new in a pack, and for changes of the context. `extra_seen` is the
-    /// number of those that `functions` takes into account.
+    /// and two for each call: for functions that were new in a pack, for changes of the context, and
+    /// halves that stay free. `extra_seen` is the number of those that `functions` takes into
+    /// account.
     pub(super) extra: u64,
     pub(super) calls_seen: u64,
     pub(super) extra_seen: u64,

@@ -189,10 +189,21 @@ impl Packer {
         })
     }
 
-    /// Returns the number of calls that the fast path packed, in total.
-    pub fn calls(&self) -> u64 {
+    /// Returns the number of entries of calls that the fast path packed, in total.
+    pub fn begins(&self) -> u64 {
         // SAFETY: `local` points to a `PerCpuPack`, of which a single word is read.
-        self.sum(|local| unsafe { addr_of!((*local).calls).read_volatile() })
+        self.sum(|local| unsafe { addr_of!((*local).begins).read_volatile() })
+    }
+
+    /// Returns the number of calls that the fast path packed when they returned, in total.
+    pub fn returns(&self) -> u64 {
+        // SAFETY: `local` points to a `PerCpuPack`, of which single words are read.
+        self.sum(|local| unsafe {
+            let begins = addr_of!((*local).begins).read_volatile();
+            addr_of!((*local).calls)
+                .read_volatile()
+                .saturating_sub(begins)
+        })
     }
 
     /// Returns the number of items of the fast path that a reader may have missed, and that found

@@ -88,7 +88,7 @@ impl<'a> Call<'a> {
         self.open.detect_layout(stored);
         // SAFETY: The reserved data has the size of a `Stored`, is aligned to words, and exists
         // until the call returns.
-        Some(unsafe { FrameRef::begin(stored, half, self.open.tag, flags) })
+        Some(unsafe { FrameRef::begin(stored, self.func, half, self.open.tag, flags) })
     }
 
     /// Returns argument number `n`, as the register holds it; 0 if `n` is not below [`MAX_ARGS`] or

@@ -38,6 +38,9 @@ pub enum When {
     IfNeeded = 1,
     /// When the call begins.
     AtCall = 2,
+    /// When the call begins, in a packed record if possible. Only for hooks without further data in
+    /// entries.
+    AtCallPacked = 3,
 }
 
 impl When {
@@ -47,8 +50,15 @@ impl When {
         match from.read_once() {
             0 => Self::IfLong,
             1 => Self::IfNeeded,
-            _ => Self::AtCall,
+            2 => Self::AtCall,
+            _ => Self::AtCallPacked,
         }
+    }
+
+    /// Returns whether each entry is written when its call begins.
+    #[inline]
+    pub fn is_at_call(self) -> bool {
+        matches!(self, Self::AtCall | Self::AtCallPacked)
     }
 }
 
@@ -68,11 +78,14 @@ pub struct FastPathConfig<'a> {
     pub slow_value: u32,
     /// Bits that a fast-path call sets.
     pub set_on_entry: u32,
-    /// The bit of `set_on_entry` that says that there may be open calls whose entries are not
-    /// written. A call whose entry is written when it begins does not set it. If it is set, calls
-    /// take the slow path unless entries are written [`When::IfLong`]. It is cleared when something
-    /// was written.
+    /// The bits of `set_on_entry` that say that there may be open calls whose entries are not
+    /// written. A call whose entry is written when it begins does not set them. They are cleared
+    /// when something was written.
     pub unwritten: u32,
+    /// The bit of `unwritten` that says that these may be more than the innermost call. If entries
+    /// are written [`When::IfNeeded`], it is not set, because each call has the entry of its caller
+    /// written. If it is set then, a call takes the slow path.
+    pub unwritten_callers: u32,
     /// The flag of a frame that says that the entry is written.
     pub written: u32,
     /// When the entry is written, as a [`When`].
@@ -91,6 +104,7 @@ struct FastPathPointers {
     slow_mask: usize,
     set_on_entry: usize,
     unwritten: usize,
+    unwritten_callers: usize,
     when: *const Atomic<u32>,
     max_depth: *const Atomic<u32>,
     threshold_ns: *const Atomic<u64>,
@@ -105,6 +119,7 @@ impl FastPathPointers {
         slow_mask: 0,
         set_on_entry: 0,
         unwritten: 0,
+        unwritten_callers: 0,
         when: null(),
         max_depth: null(),
         threshold_ns: null(),
@@ -117,6 +132,7 @@ impl FastPathPointers {
             slow_mask: fast_path.slow_mask as usize,
             set_on_entry: fast_path.set_on_entry as usize,
             unwritten: fast_path.unwritten as usize,
+            unwritten_callers: fast_path.unwritten_callers as usize,
             when: fast_path.when,
             max_depth: fast_path.max_depth,
             threshold_ns: fast_path.threshold_ns,

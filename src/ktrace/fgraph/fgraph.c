@@ -52,6 +52,9 @@ void *ktrace_call_fgraph_retrieve_parent_data(int idx, int *size, int depth);
 /* Size of a frame on the shadow stack in words, with the word that describes it. */
 #define KTRACE_FRAME_WORDS (sizeof(struct ktrace_frame) / sizeof(long) + 1)
 
+/* Size of a call on the shadow stack in words, with the word that describes it. */
+#define KTRACE_ENTRY_WORDS (DIV_ROUND_UP(sizeof(struct ftrace_ret_stack), sizeof(long)) + 1)
+
 /*
  * Words at the end of the shadow stack that the fast path leaves free: the task data words of all
  * hooks, of which this hook's may be the last, a call, and a frame. So close to the end, the
@@ -150,25 +153,122 @@ static __always_inline void ktrace_take_frame(struct task_struct *task, unsigned
 	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
 }
 
+/* Ends the fast path of a packed call: records of interrupts must be committed. */
+static noinline __cold notrace void ktrace_call_written(struct ktrace_pack *pack)
+{
+	ktrace_pack_catch_up(pack);
+	barrier();
+	pack->busy = 0;
+}
+
+/* Ends the fast path of a packed call that a reader may have missed. */
+static noinline __cold notrace void ktrace_call_rewrite(struct ktrace_pack *pack, u64 kind,
+							unsigned long func, int depth, u64 ns)
+{
+	ktrace_pack_catch_up(pack);
+	ktrace_pack_rewrite_call(pack, kind, func, depth, ns);
+	barrier();
+	pack->busy = 0;
+}
+
 /*
- * Begins a frame, and writes the entry of the call if @when is KTRACE_AT_CALL. If that fails, the
- * call is not traced: no return is written without its entry.
+ * Packs the entry of a call, @ns after its beginning, at counter value @now. Returns false if Rust
+ * has to write it.
+ */
+static noinline notrace bool ktrace_graph_pack_entry(struct ktrace_pack __percpu *packs,
+						     unsigned long func, int depth, u64 now, u64 ns)
+{
+	struct ktrace_pack *pack = raw_cpu_ptr(packs);
+
+	/* With PREEMPT_RT, preempt_count() does not count softirqs. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(pack->busy))
+		return false;
+	/* Any value but 0; this one is in a register. */
+	pack->busy = func;
+	barrier();
+	switch (ktrace_pack_add_call(pack, KTRACE_BEGIN, func, depth, now, ns)) {
+	case KTRACE_PACK_WRITTEN:
+		break;
+	case KTRACE_PACK_WRITTEN_COMMIT_PENDING:
+		ktrace_call_written(pack);
+		return true;
+	case KTRACE_PACK_MAYBE_MISSED:
+		ktrace_call_rewrite(pack, KTRACE_BEGIN, func, depth, ns);
+		return true;
+	case KTRACE_PACK_FALLBACK_COMMIT_PENDING:
+		ktrace_call_written(pack);
+		return false;
+	case KTRACE_PACK_FALLBACK:
+		barrier();
+		pack->busy = 0;
+		return false;
+	}
+	barrier();
+	pack->busy = 0;
+	return true;
+}
+
+/*
+ * Writes the missing entry of the caller of a call at depth @depth that just begins, for which no
+ * data is on the shadow stack yet: it ends at @end. Returns false if Rust has to do it. Only for a
+ * caller whose own callers have their entries.
+ */
+static __always_inline bool ktrace_graph_write_caller(struct ktrace_graph *graph,
+						      struct task_struct *task,
+						      const struct ktrace_layout *layout,
+						      unsigned long *end, u32 depth)
+{
+	struct ktrace_pack __percpu *packs = READ_ONCE(graph->packs);
+	u64 kept = ktrace_switches(task) | graph->tag, now, counts;
+	struct ktrace_frame *frame;
+
+	/* Below this call is the data of its caller, if the caller has any. */
+	end -= KTRACE_ENTRY_WORDS;
+	if (!packs || !depth || end[-1] != layout->data_word)
+		return false;
+	frame = (struct ktrace_frame *)(end - 1) - 1;
+	/* An interrupt that comes after this finds the entry written. */
+	if (cmpxchg_local(&frame->kept, kept, kept | graph->fast_path.written) != kept)
+		return false;
+	now = ktrace_counter_here();
+	counts = now - READ_ONCE(frame->begun);
+	if (likely(!(counts >> 32)) &&
+	    ktrace_graph_pack_entry(packs, READ_ONCE(frame->off_cpu[0]), depth - 1, now,
+				    counts * graph->mult >> KTRACE_MULT_SHIFT))
+		return true;
+	WRITE_ONCE(frame->kept, kept);
+	return false;
+}
+
+/*
+ * Begins a frame, and writes the entry of the call if @when says so. If that fails, the call is not
+ * traced: no return is written without its entry.
  */
 static __always_inline int ktrace_begin(struct ftrace_graph_ent *call, struct ktrace_graph *graph,
 					struct ftrace_regs *fregs, struct task_struct *task,
 					struct ktrace_frame *frame, unsigned long *word, u32 when)
 {
 	const struct ktrace_fast_path *config = &graph->fast_path;
+	u64 now = ktrace_counter_here();
 
-	WRITE_ONCE(frame->begun, ktrace_counter_here());
-	if (when == KTRACE_AT_CALL) {
+	WRITE_ONCE(frame->begun, now);
+	if (when >= KTRACE_AT_CALL) {
+		struct ktrace_pack __percpu *packs = READ_ONCE(graph->packs);
+
 		WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag | config->written);
 		/* From here on, an interrupt finds the frame. */
 		ktrace_set_in_word(word, config->set_on_entry & ~config->unwritten);
+		if (when == KTRACE_AT_CALL_PACKED && packs &&
+		    ktrace_graph_pack_entry(packs, call->func, call->depth, now, 0))
+			return 1;
 		return ktrace_graph_fast_entry(call, graph, fregs, task, frame);
 	}
+	WRITE_ONCE(frame->off_cpu[0], call->func);
 	WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag);
-	ktrace_set_in_word(word, config->set_on_entry);
+	if (when == KTRACE_IF_NEEDED)
+		ktrace_set_in_word(word, config->set_on_entry & ~config->unwritten_callers);
+	else
+		ktrace_set_in_word(word, config->set_on_entry);
 	return 1;
 }
 
@@ -209,10 +309,7 @@ static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call
 	/* 0 means no limit in the kernel's variable, and wraps around here. */
 	if (depth >= READ_ONCE(*config->max_depth) || depth > READ_ONCE(*graph->max_depth) - 1)
 		goto slow;
-	/* Entries of callers must be written first. */
 	when = READ_ONCE(*config->when);
-	if (state & config->unwritten && when != KTRACE_IF_LONG)
-		goto slow;
 	/*
 	 * Reserves a frame as the kernel's function does, if the shadow stack ends in the same word
 	 * as when that function was observed, and has enough room.
@@ -221,9 +318,18 @@ static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call
 	end = ktrace_shadow_stack(task) + at;
 	/* Prevents the compiler from computing this sum for each use. */
 	OPTIMIZER_HIDE_VAR(end);
-	top = layout->data_word;
-	if (unlikely(at >= layout->min_free || end[-1] != layout->entry_word))
+	if (unlikely(at >= layout->min_free || end[-1] != layout->entry_word)) {
+		if (state & config->unwritten && when != KTRACE_IF_LONG)
+			goto slow;
 		return ktrace_graph_reserve(call, graph, fregs, when);
+	}
+	/* The entry of the caller must be written first. */
+	if (state & config->unwritten && when != KTRACE_IF_LONG) {
+		if (when != KTRACE_IF_NEEDED || state & config->unwritten_callers ||
+		    !ktrace_graph_write_caller(graph, task, layout, end, depth))
+			goto slow;
+	}
+	top = layout->data_word;
 	ktrace_take_frame(task, at, end, top);
 	return ktrace_begin(call, graph, fregs, task, (struct ktrace_frame *)end, word, when);
 
@@ -255,66 +361,70 @@ static int notrace ktrace_graph_entry(struct ftrace_graph_ent *call,
 	return 0;
 }
 
-/* Ends the fast path of a packed leaf: records of interrupts must be committed. */
-static noinline __cold notrace void ktrace_leaf_written(struct ktrace_pack *pack)
+/* Ends the fast path of a return that was not packed; records of interrupts must be committed. */
+static noinline __cold notrace void ktrace_return_closed(const struct ftrace_graph_ret *ret,
+							 struct ktrace_graph *graph,
+							 struct ftrace_regs *fregs, u64 ns,
+							 struct ktrace_pack *pack, u64 written)
 {
 	ktrace_pack_catch_up(pack);
 	barrier();
 	pack->busy = 0;
+	ktrace_graph_fast_ret(ret, graph, fregs, current, ns, written);
 }
 
-/* Ends the fast path of a packed leaf that a reader may have missed. */
-static noinline __cold notrace void ktrace_leaf_rewrite(struct ktrace_pack *pack,
-							const struct ftrace_graph_ret *ret, u64 ns)
+/*
+ * Packs a call that returns, with @kind as in ktrace_pack_add_call(), or leaves it to Rust. All
+ * calls are tail calls.
+ */
+static __always_inline void ktrace_graph_pack_return(const struct ftrace_graph_ret *ret,
+						     struct ktrace_graph *graph,
+						     struct ftrace_regs *fregs, u64 now, u64 ns,
+						     struct ktrace_pack __percpu *packs, u64 kind)
 {
-	ktrace_pack_catch_up(pack);
-	ktrace_pack_rewrite_leaf(pack, ret->func, ret->depth, ns);
+	struct ktrace_pack *pack = raw_cpu_ptr(packs);
+	const u64 written = kind == KTRACE_RETURN;
+
+	/* With PREEMPT_RT, preempt_count() does not count softirqs. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(pack->busy || ret->overrun))
+		return ktrace_graph_fast_ret(ret, graph, fregs, current, ns, written);
+	/* Any value but 0; this one is in a register. */
+	pack->busy = ret->func;
+	barrier();
+	switch (ktrace_pack_add_call(pack, kind, ret->func, ret->depth, now, ns)) {
+	case KTRACE_PACK_WRITTEN:
+		break;
+	case KTRACE_PACK_WRITTEN_COMMIT_PENDING:
+		return ktrace_call_written(pack);
+	case KTRACE_PACK_MAYBE_MISSED:
+		return ktrace_call_rewrite(pack, kind, ret->func, ret->depth, ns);
+	case KTRACE_PACK_FALLBACK_COMMIT_PENDING:
+		return ktrace_return_closed(ret, graph, fregs, ns, pack, written);
+	case KTRACE_PACK_FALLBACK:
+		barrier();
+		pack->busy = 0;
+		return ktrace_graph_fast_ret(ret, graph, fregs, current, ns, written);
+	}
 	barrier();
 	pack->busy = 0;
 }
 
-/* Ends the fast path of a leaf that was not packed; records of interrupts must be committed. */
-static noinline __cold notrace void ktrace_leaf_closed(const struct ftrace_graph_ret *ret,
-						       struct ktrace_graph *graph,
-						       struct ftrace_regs *fregs, u64 ns,
-						       struct ktrace_pack *pack)
-{
-	ktrace_pack_catch_up(pack);
-	barrier();
-	pack->busy = 0;
-	ktrace_graph_fast_ret(ret, graph, fregs, current, ns, 0);
-}
-
-/* Packs a leaf on the fast path, or leaves it to Rust. All calls are tail calls. */
+/* Packs a call that returns and has no entry. */
 static ktrace_stage void ktrace_graph_leaf(const struct ftrace_graph_ret *ret,
 					   struct ktrace_graph *graph,
 					   struct ftrace_regs *fregs, u64 now, u64 ns,
 					   struct ktrace_pack __percpu *packs)
 {
-	struct ktrace_pack *pack = raw_cpu_ptr(packs);
+	ktrace_graph_pack_return(ret, graph, fregs, now, ns, packs, KTRACE_LEAF);
+}
 
-	/* With PREEMPT_RT, preempt_count() does not count softirqs. */
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(pack->busy || ret->overrun))
-		return ktrace_graph_fast_ret(ret, graph, fregs, current, ns, 0);
-	/* Any value but 0; this one is in a register. */
-	pack->busy = ret->func;
-	barrier();
-	switch (ktrace_pack_add_leaf(pack, ret->func, ret->depth, now, ns)) {
-	case KTRACE_PACK_WRITTEN:
-		break;
-	case KTRACE_PACK_WRITTEN_COMMIT_PENDING:
-		return ktrace_leaf_written(pack);
-	case KTRACE_PACK_MAYBE_MISSED:
-		return ktrace_leaf_rewrite(pack, ret, ns);
-	case KTRACE_PACK_FALLBACK_COMMIT_PENDING:
-		return ktrace_leaf_closed(ret, graph, fregs, ns, pack);
-	case KTRACE_PACK_FALLBACK:
-		barrier();
-		pack->busy = 0;
-		return ktrace_graph_fast_ret(ret, graph, fregs, current, ns, 0);
-	}
-	barrier();
-	pack->busy = 0;
+/* Packs the return of a call that has an entry. */
+static ktrace_stage void ktrace_graph_written(const struct ftrace_graph_ret *ret,
+					      struct ktrace_graph *graph,
+					      struct ftrace_regs *fregs, u64 now, u64 ns,
+					      struct ktrace_pack __percpu *packs)
+{
+	ktrace_graph_pack_return(ret, graph, fregs, now, ns, packs, KTRACE_RETURN);
 }
 
 /*
@@ -413,6 +523,9 @@ static __always_inline void ktrace_graph_end(struct ftrace_graph_ret *ret,
 		state = ktrace_read_flags(word);
 		if (unlikely(state & unwritten))
 			ktrace_clear_in_word(word, state, unwritten);
+		packs = READ_ONCE(graph->packs);
+		if (packs)
+			return ktrace_graph_written(ret, graph, fregs, now, total_ns, packs);
 		return ktrace_graph_fast_ret(ret, graph, fregs, task, total_ns, 1);
 	}
 	/* No entry is ever written in this mode, so `unwritten` does not matter. */

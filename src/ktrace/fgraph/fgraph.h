@@ -20,6 +20,8 @@ enum ktrace_when {
 	KTRACE_IF_NEEDED,
 	/* When the call begins. */
 	KTRACE_AT_CALL,
+	/* When the call begins, in a packed record if possible. */
+	KTRACE_AT_CALL_PACKED,
 };
 
 /*
@@ -30,6 +32,7 @@ struct ktrace_fast_path {
 	unsigned long slow_mask;
 	unsigned long set_on_entry;
 	unsigned long unwritten;
+	unsigned long unwritten_callers;
 	const u32 *when;
 	const u32 *max_depth;
 	const u64 *threshold_ns;
@@ -64,7 +67,7 @@ struct ktrace_graph {
 	struct ktrace_layout layouts[2];
 	/* 1 while the second one is being filled in, then 2. */
 	unsigned long detected;
-	/* The packs for leaves, or NULL. */
+	/* The packs for calls, or NULL. */
 	struct ktrace_pack __percpu *packs;
 	/* The hook's bit in the trace mask. */
 	u32 bit;
@@ -80,6 +83,7 @@ struct ktrace_graph {
 /* A hook's data for an open call; `Stored` in fgraph/frame.rs. */
 struct ktrace_frame {
 	u64 begun;
+	/* As long as no off-CPU times are saved, the first word is the function. */
 	u64 off_cpu[2];
 	union {
 		struct {

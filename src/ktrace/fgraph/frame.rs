@@ -43,7 +43,7 @@ const SAVED: u64 = 1 << 63;
 pub(super) struct Stored {
     /// The start of the call: a [`CounterTime`], or [`SAVED`] and ns of [`clock::local_ns`].
     begun: Atomic<u64>,
-    /// The words of [`FrameRef::save_off_cpu`].
+    /// The words of [`FrameRef::save_off_cpu`]. Until then, the first one is the function.
     off_cpu: [Atomic<u64>; 2],
     /// The hook's half word of [`super::Call::reserve_frame`].
     half: u32,
@@ -65,14 +65,21 @@ const _: () = assert!(offset_of!(Stored, tag_flags) == offset_of!(Stored, half) 
 pub struct FrameRef<'a>(&'a Stored);
 
 impl<'a> FrameRef<'a> {
-    /// Begins a frame of the hook with this tag. The call is timed from now on.
+    /// Begins a frame of the hook with this tag, for a call of `func`. The call is timed from now
+    /// on.
     ///
     /// # Safety
     ///
     /// `stored` must be reserved on the shadow stack of the current task for a call that just
     /// begins, and exist for the lifetime of the result.
     #[inline]
-    pub(super) unsafe fn begin(stored: NonNull<Stored>, half: u32, tag: u32, flags: u32) -> Self {
+    pub(super) unsafe fn begin(
+        stored: NonNull<Stored>,
+        func: usize,
+        half: u32,
+        tag: u32,
+        flags: u32,
+    ) -> Self {
         let stored = stored.as_ptr();
         let flags = flags & ((1 << FLAG_BITS) - 1);
         // `half` and `tag_flags` as one little-endian word.
@@ -85,6 +92,8 @@ impl<'a> FrameRef<'a> {
         unsafe {
             let begun: *mut u64 = (&raw mut (*stored).begun).cast();
             begun.write_volatile(TIMER.now());
+            let function: *mut u64 = (&raw mut (*stored).off_cpu).cast();
+            function.write_volatile(func as u64);
             let halves: *mut u64 = (&raw mut (*stored).half).cast();
             halves.write_volatile(last);
             // INVARIANT: The frame was just made for a call that has not returned.
