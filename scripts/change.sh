@@ -47,6 +47,9 @@ touched() {
 			[ ! -e "$file" ] || echo "0 ${name%.tc}"
 			echo "1 ${name%/*}/*" ;;
 		tests/clients/* | tools/traceevent/* | qemu/clients*) echo 1 clients ;;
+		tests/record/*) echo 1 record ;;
+		tests/viewers/* | scripts/viewers* | scripts/packages-viewers) echo 1 viewers ;;
+		tools/ferrotrace/*) printf '1 record\n1 viewers\n' ;;
 		tests/lockdown/*) echo 1 lockdown ;;
 		tests/oops/*) echo 1 oops ;;
 		tests/module/tree* | tests/module/fgraph* | tests/module/dead*) echo '1 graph/*' ;;

@@ -3,7 +3,8 @@
 # Usage: [BASE=COMMIT] [DEADLINE=SECONDS] [SUMMARY=FILE] test-change.sh
 #
 # Runs the tests that a change has to pass, in a limited time. On the stock kernel for x86_64, these
-# are all tests. On the debug kernels (lockdep and memory, x86_64) and on the stock kernel for
+# are all tests, but those of the command `ferrotrace` (tests/record and tests/viewers) only if the
+# change affects it. On the debug kernels (lockdep and memory, x86_64) and on the stock kernel for
 # arm64, these are a share, which rotates with the number of commits, and the cases that the change
 # affects (change.sh). There, tests that have not begun at DEADLINE, in seconds of date +%s, are
 # skipped; cases that the change affects run first. The stock kernel for x86_64 has no deadline.
@@ -45,12 +46,22 @@ part env -u ARCH "$top/scripts/tools-test.sh"
 # For both architectures at once, this takes no longer than for one.
 part env -u ARCH KERNEL=debian "$top/scripts/bench.sh" check
 
+# affects PIECE: succeeds if the change affects this piece.
+affects() {
+	contains "$(echo "$also" | tr , ' ')" "$1"
+}
+
+! affects viewers || part env -u ARCH "$top/scripts/viewers-test.sh"
+record_lane=
+! affects record || record_lane='KERNEL=debian ARCH=x86_64 T=record'
+
 # Two at a time. The percentages of the remaining time are chosen so that the last three have two
 # processors until the deadline.
 part_also=${also:+ALSO=$also}
 parts_at_once "$top/scripts/test-lane.sh" \
 	"KERNEL=debian ARCH=x86_64 SHARE=1/2" \
 	"KERNEL=debian ARCH=x86_64 SHARE=2/2" \
+	${record_lane:+"$record_lane"} \
 	"KERNEL=memory ARCH=x86_64 SHARE=$(share 0) PERCENT=100 $part_also" \
 	"KERNEL=lockdep ARCH=x86_64 SHARE=$(share 1) PERCENT=60 $part_also" \
 	"KERNEL=debian ARCH=arm64 SHARE=$(share 2) PERCENT=100 $part_also"

@@ -313,18 +313,25 @@ static __always_inline enum ktrace_pack_end ktrace_pack_put(struct ktrace_pack *
 	return KTRACE_PACK_WRITTEN;
 }
 
-/* Adds a function as half a word. Preemption must be off, and the pack marked busy. */
-static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *pack,
-							    unsigned long ip,
-							    unsigned long parent_ip)
+/* Returns whether the pack holds these addresses, in the word of @site. */
+static __always_inline bool ktrace_pack_knows(struct ktrace_pack *pack,
+					      const struct ktrace_call_site *site,
+					      unsigned long ip, unsigned long parent_ip)
 {
-	struct ktrace_call_site *site = ktrace_call_site_at(pack, ip, parent_ip);
+	return site->address == ip && site->salted == (parent_ip ^ pack->salt);
+}
+
+/*
+ * Adds a function that the pack has in the word of @site, as half a word, in the context of the
+ * last item. Preemption must be off, and the pack marked busy.
+ */
+static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *pack,
+							    const struct ktrace_call_site *site)
+{
 	enum ktrace_pack_end end;
 	u64 now, delta, word, *place;
 	void *buffer, *part;
 
-	if (site->address != ip || site->salted != (parent_ip ^ pack->salt))
-		return KTRACE_PACK_FALLBACK;
 	if (!ktrace_pack_continues(pack, &buffer, &part))
 		return KTRACE_PACK_FALLBACK;
 	now = ktrace_counter_here();
@@ -352,13 +359,6 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add(struct ktrace_pack *
 	return end;
 }
 
-/* The context of an item, as the pack has it. */
-struct ktrace_pack_state {
-	u64 preempt;
-	u64 flags;
-	u32 packed;
-};
-
 /* Notes that the word at @place has these addresses. */
 static __always_inline void ktrace_pack_learn(struct ktrace_pack *pack,
 					      struct ktrace_call_site *site, unsigned long ip,
@@ -373,6 +373,62 @@ static __always_inline void ktrace_pack_learn(struct ktrace_pack *pack,
 	site->second = KTRACE_AGAIN_SECOND | index << KTRACE_AGAIN_DELTA_BITS;
 	site->first = KTRACE_AGAIN | index << (32 + KTRACE_AGAIN_DELTA_BITS);
 }
+
+/* Returns the word of a function, @delta ticks after the last item; 0 if some value does not fit. */
+static __always_inline u64 ktrace_pack_function_word(struct ktrace_pack *pack, unsigned long ip,
+						     unsigned long parent_ip, u64 delta)
+{
+	u64 ip_field = ktrace_pack_field(pack, ip, KTRACE_FUNC_SHIFT);
+	u64 parent_field = ktrace_pack_field(pack, parent_ip, KTRACE_SITE_SHIFT);
+
+	if (delta >> KTRACE_FUNCTION_DELTA_BITS || ip_field >= KTRACE_FIELD_END(KTRACE_FUNC_BITS) ||
+	    parent_field >= KTRACE_FIELD_END(KTRACE_SITE_BITS))
+		return 0;
+	return KTRACE_FUNCTION | ip_field << KTRACE_FUNCTION_IP_SHIFT |
+	       parent_field << KTRACE_FUNCTION_PARENT_SHIFT | delta;
+}
+
+/*
+ * Adds a function that is new in the pack, in the context of the last item. Preemption must be off,
+ * and the pack marked busy.
+ */
+static __always_inline enum ktrace_pack_end ktrace_pack_add_new(struct ktrace_pack *pack,
+								unsigned long ip,
+								unsigned long parent_ip)
+{
+	/* The free half of a word stays free. */
+	u64 now, word, joins = pack->half != 0, *place = pack->place + joins;
+	enum ktrace_pack_end end;
+	void *buffer, *part;
+
+	if (place >= pack->end || !ktrace_pack_continues(pack, &buffer, &part))
+		return KTRACE_PACK_FALLBACK;
+	now = ktrace_counter_here();
+	/* A delta that fits is less than any span. */
+	word = ktrace_pack_function_word(pack, ip, parent_ip, now - pack->time);
+	if (!word)
+		return KTRACE_PACK_FALLBACK;
+	/* If ktrace_pack_put() fails, it closes the pack; then only the counts are restored. */
+	pack->time = now;
+	pack->half = 0;
+	pack->place = place + 1;
+	pack->extra += 1 + joins;
+	ktrace_pack_learn(pack, ktrace_call_site_at(pack, ip, parent_ip), ip, parent_ip, place);
+	end = ktrace_pack_put(pack, buffer, part, place, 0, word);
+	if (unlikely(end >= KTRACE_PACK_FALLBACK)) {
+		pack->half = joins;
+		pack->place -= 1 + joins;
+		pack->extra -= 1 + joins;
+	}
+	return end;
+}
+
+/* The context of an item, as the pack has it. */
+struct ktrace_pack_state {
+	u64 preempt;
+	u64 flags;
+	u32 packed;
+};
 
 /* Sets @state to the current context. Returns whether it differs from that of the last item. */
 static __always_inline bool ktrace_pack_has_changed(struct ktrace_pack *pack,
@@ -412,18 +468,13 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_whole(struct ktrace_
 								  unsigned long parent_ip)
 {
 	struct ktrace_call_site *site = ktrace_call_site_at(pack, ip, parent_ip);
-	u64 ip_field = ktrace_pack_field(pack, ip, KTRACE_FUNC_SHIFT);
-	u64 parent_field = ktrace_pack_field(pack, parent_ip, KTRACE_SITE_SHIFT);
 	u64 now, delta, word, change = 0, *place, *end_place;
 	bool is_known, joins = pack->half != 0;
 	struct ktrace_pack_state state;
 	enum ktrace_pack_end end;
 	void *buffer, *part;
 
-	is_known = site->address == ip && site->salted == (parent_ip ^ pack->salt);
-	if (!is_known && (ip_field >= KTRACE_FIELD_END(KTRACE_FUNC_BITS) ||
-			  parent_field >= KTRACE_FIELD_END(KTRACE_SITE_BITS)))
-		return KTRACE_PACK_FALLBACK;
+	is_known = ktrace_pack_knows(pack, site, ip, parent_ip);
 	if (pack->pid != current->pid || !ktrace_pack_records(pack, &buffer, &part))
 		return KTRACE_PACK_FALLBACK;
 	now = ktrace_counter_here();
@@ -444,8 +495,9 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_whole(struct ktrace_
 	if (is_known)
 		word = site->first | delta << 32;
 	else
-		word = KTRACE_FUNCTION | ip_field << KTRACE_FUNCTION_IP_SHIFT |
-		       parent_field << KTRACE_FUNCTION_PARENT_SHIFT | delta;
+		word = ktrace_pack_function_word(pack, ip, parent_ip, delta);
+	if (!word)
+		return KTRACE_PACK_FALLBACK;
 	end = ktrace_pack_put(pack, buffer, part, place, change, word);
 	if (unlikely(end >= KTRACE_PACK_FALLBACK))
 		return end;
@@ -464,43 +516,88 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_whole(struct ktrace_
 	return end;
 }
 
+/* Returns the number of bits for the delta in the word of a call. */
+static __always_inline unsigned int ktrace_pack_delta_bits(u64 kind)
+{
+	return kind == KTRACE_RETURN ? KTRACE_RETURN_DELTA_BITS : KTRACE_CALL_DELTA_BITS;
+}
+
+/* Returns the word of a call, @delta ticks after the last item; 0 if some value does not fit. */
+static __always_inline u64 ktrace_pack_call_word(struct ktrace_pack *pack, u64 kind,
+						 unsigned long func, int depth, u64 ns, u64 delta)
+{
+	u64 field = ktrace_pack_field(pack, func, KTRACE_FUNC_SHIFT);
+	const unsigned int delta_bits = ktrace_pack_delta_bits(kind);
+
+	if (ns >> (KTRACE_CALL_TIME_BITS - delta_bits) || delta >> delta_bits ||
+	    (u32)depth >> KTRACE_CALL_DEPTH_BITS || field >= KTRACE_FIELD_END(KTRACE_FUNC_BITS))
+		return 0;
+	return kind | field << KTRACE_CALL_FUNC_SHIFT | (u64)depth << KTRACE_CALL_DEPTH_SHIFT |
+	       ns << delta_bits | delta;
+}
+
 /*
- * Adds the word of a call at counter value @now; @kind is KTRACE_LEAF, KTRACE_BEGIN or
- * KTRACE_RETURN. @ns is the time since the call began. Preemption must be off, and the pack marked
- * busy.
+ * Adds the word of a call at counter value @now, in the context of the last item. @kind is
+ * KTRACE_LEAF or KTRACE_RETURN; @ns is the time since the call began. Preemption must
+ * be off, and the pack marked busy.
  */
 static __always_inline enum ktrace_pack_end ktrace_pack_add_call(struct ktrace_pack *pack, u64 kind,
 								 unsigned long func, int depth,
 								 u64 now, u64 ns)
 {
-	const unsigned int delta_bits = kind == KTRACE_RETURN ? KTRACE_RETURN_DELTA_BITS :
-								KTRACE_CALL_DELTA_BITS;
-	u64 field = ktrace_pack_field(pack, func, KTRACE_FUNC_SHIFT);
 	/* Very large if an interrupt added an item after @now, or the counter was set back. */
+	u64 word = ktrace_pack_call_word(pack, kind, func, depth, ns, now - pack->time), *place;
+	enum ktrace_pack_end end;
+	void *buffer, *part;
+
+	/* The second half of the last word is free, or the pack is full: not here. */
+	place = pack->place;
+	if (!word || pack->half || place == pack->end)
+		return KTRACE_PACK_FALLBACK;
+	if (!ktrace_pack_continues(pack, &buffer, &part))
+		return KTRACE_PACK_FALLBACK;
+	/* Undone below if the word is not written. */
+	pack->time = now;
+	pack->place = place + 1;
+	pack->calls++;
+	end = ktrace_pack_put(pack, buffer, part, place, 0, word);
+	if (unlikely(end >= KTRACE_PACK_FALLBACK)) {
+		pack->place = place;
+		pack->calls--;
+	}
+	return end;
+}
+
+/*
+ * The same in any context, and after any item. Also for a word that ktrace_pack_add_call() has not
+ * written; if it has closed the pack, this does not write it either.
+ */
+static __always_inline enum ktrace_pack_end ktrace_pack_add_call_whole(struct ktrace_pack *pack,
+								       u64 kind,
+								       unsigned long func,
+								       int depth, u64 now, u64 ns)
+{
 	u64 delta = now - pack->time, change = 0, word, *place = pack->place;
 	struct ktrace_pack_state state;
 	enum ktrace_pack_end end;
 	void *buffer, *part;
 	long extra = 0;
 
-	if (delta > pack->span || ns >> (KTRACE_CALL_TIME_BITS - delta_bits) ||
-	    (u32)depth >> KTRACE_CALL_DEPTH_BITS || field >= KTRACE_FIELD_END(KTRACE_FUNC_BITS))
+	if (delta > pack->span || pack->pid != current->pid ||
+	    !ktrace_pack_records(pack, &buffer, &part))
 		return KTRACE_PACK_FALLBACK;
-	if (pack->pid != current->pid || !ktrace_pack_records(pack, &buffer, &part))
-		return KTRACE_PACK_FALLBACK;
-	if (unlikely(pack->half)) {
+	if (pack->half) {
 		/* The free half of a word stays free. */
 		place++;
 		extra = 1;
 	}
-	if (ktrace_pack_has_changed(pack, &state) || delta >> delta_bits) {
+	if (ktrace_pack_has_changed(pack, &state) || delta >> ktrace_pack_delta_bits(kind)) {
 		change = ktrace_pack_change(state.packed, delta);
 		delta = 0;
 		extra += 2;
 	}
-	word = kind | field << KTRACE_CALL_FUNC_SHIFT | (u64)depth << KTRACE_CALL_DEPTH_SHIFT |
-	       ns << delta_bits | delta;
-	if (place + (change != 0) >= pack->end)
+	word = ktrace_pack_call_word(pack, kind, func, depth, ns, delta);
+	if (!word || place + (change != 0) >= pack->end)
 		return KTRACE_PACK_FALLBACK;
 	end = ktrace_pack_put(pack, buffer, part, place, change, word);
 	if (unlikely(end >= KTRACE_PACK_FALLBACK))

@@ -186,7 +186,7 @@ static noinline notrace bool ktrace_graph_pack_entry(struct ktrace_pack __percpu
 	/* Any value but 0; this one is in a register. */
 	pack->busy = func;
 	barrier();
-	switch (ktrace_pack_add_call(pack, KTRACE_BEGIN, func, depth, now, ns)) {
+	switch (ktrace_pack_add_call_whole(pack, KTRACE_BEGIN, func, depth, now, ns)) {
 	case KTRACE_PACK_WRITTEN:
 		break;
 	case KTRACE_PACK_WRITTEN_COMMIT_PENDING:
@@ -240,6 +240,21 @@ static __always_inline bool ktrace_graph_write_caller(struct ktrace_graph *graph
 	return false;
 }
 
+/* Packs the entry of a call that begins now, or leaves it to Rust. */
+static noinline notrace int ktrace_graph_packed_entry(struct ftrace_graph_ent *call,
+						      struct ktrace_graph *graph,
+						      struct ftrace_regs *fregs,
+						      struct task_struct *task,
+						      struct ktrace_frame *frame)
+{
+	struct ktrace_pack __percpu *packs = READ_ONCE(graph->packs);
+
+	if (packs && ktrace_graph_pack_entry(packs, call->func, call->depth,
+					     READ_ONCE(frame->begun), 0))
+		return 1;
+	return ktrace_graph_fast_entry(call, graph, fregs, task, frame);
+}
+
 /*
  * Begins a frame, and writes the entry of the call if @when says so. If that fails, the call is not
  * traced: no return is written without its entry.
@@ -249,18 +264,14 @@ static __always_inline int ktrace_begin(struct ftrace_graph_ent *call, struct kt
 					struct ktrace_frame *frame, unsigned long *word, u32 when)
 {
 	const struct ktrace_fast_path *config = &graph->fast_path;
-	u64 now = ktrace_counter_here();
 
-	WRITE_ONCE(frame->begun, now);
+	WRITE_ONCE(frame->begun, ktrace_counter_here());
 	if (when >= KTRACE_AT_CALL) {
-		struct ktrace_pack __percpu *packs = READ_ONCE(graph->packs);
-
 		WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag | config->written);
 		/* From here on, an interrupt finds the frame. */
 		ktrace_set_in_word(word, config->set_on_entry & ~config->unwritten);
-		if (when == KTRACE_AT_CALL_PACKED && packs &&
-		    ktrace_graph_pack_entry(packs, call->func, call->depth, now, 0))
-			return 1;
+		if (when == KTRACE_AT_CALL_PACKED)
+			return ktrace_graph_packed_entry(call, graph, fregs, task, frame);
 		return ktrace_graph_fast_entry(call, graph, fregs, task, frame);
 	}
 	WRITE_ONCE(frame->off_cpu[0], call->func);
@@ -289,7 +300,40 @@ static noinline notrace int ktrace_graph_reserve(struct ftrace_graph_ent *call,
 			    ktrace_task_word(graph->layout, task), when);
 }
 
-/* Handles a call of a traced task. */
+/*
+ * Returns whether a frame can be reserved at @end as the kernel's function does: the shadow stack
+ * ends in the same word as when that function was observed, and has enough room. @at is the number
+ * of words before @end.
+ */
+static __always_inline bool ktrace_has_room(const struct ktrace_layout *layout,
+					    const unsigned long *end, unsigned long at)
+{
+	return likely(at < layout->min_free && end[-1] == layout->entry_word);
+}
+
+/* Handles a call whose caller's entry must be written first. */
+static noinline notrace int ktrace_graph_begin_callee(struct ftrace_graph_ent *call,
+						      struct ktrace_graph *graph,
+						      struct ftrace_regs *fregs)
+{
+	const struct ktrace_layout *layout = READ_ONCE(graph->layout);
+	const struct ktrace_fast_path *config = &graph->fast_path;
+	struct task_struct *task = current;
+	unsigned long *word = ktrace_task_word(layout, task);
+	unsigned long at = (u32)task->curr_ret_stack;
+	unsigned long *end = ktrace_shadow_stack(task) + at;
+
+	if (READ_ONCE(*config->when) != KTRACE_IF_NEEDED ||
+	    ktrace_read_flags(word) & config->unwritten_callers ||
+	    !ktrace_has_room(layout, end, at) ||
+	    !ktrace_graph_write_caller(graph, task, layout, end, call->depth))
+		return ktrace_graph_slow_entry(call, graph, fregs, task);
+	ktrace_take_frame(task, at, end, layout->data_word);
+	return ktrace_begin(call, graph, fregs, task, (struct ktrace_frame *)end, word,
+			    KTRACE_IF_NEEDED);
+}
+
+/* Handles a call of a traced task. All calls are tail calls. */
 static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call,
 						   struct ktrace_graph *graph,
 						   struct ftrace_regs *fregs)
@@ -310,26 +354,15 @@ static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call
 	if (depth >= READ_ONCE(*config->max_depth) || depth > READ_ONCE(*graph->max_depth) - 1)
 		goto slow;
 	when = READ_ONCE(*config->when);
-	/*
-	 * Reserves a frame as the kernel's function does, if the shadow stack ends in the same word
-	 * as when that function was observed, and has enough room.
-	 */
+	if (state & config->unwritten && when != KTRACE_IF_LONG)
+		return ktrace_graph_begin_callee(call, graph, fregs);
 	at = (u32)task->curr_ret_stack;
 	end = ktrace_shadow_stack(task) + at;
 	/* Prevents the compiler from computing this sum for each use. */
 	OPTIMIZER_HIDE_VAR(end);
-	if (unlikely(at >= layout->min_free || end[-1] != layout->entry_word)) {
-		if (state & config->unwritten && when != KTRACE_IF_LONG)
-			goto slow;
-		return ktrace_graph_reserve(call, graph, fregs, when);
-	}
-	/* The entry of the caller must be written first. */
-	if (state & config->unwritten && when != KTRACE_IF_LONG) {
-		if (when != KTRACE_IF_NEEDED || state & config->unwritten_callers ||
-		    !ktrace_graph_write_caller(graph, task, layout, end, depth))
-			goto slow;
-	}
 	top = layout->data_word;
+	if (!ktrace_has_room(layout, end, at))
+		return ktrace_graph_reserve(call, graph, fregs, when);
 	ktrace_take_frame(task, at, end, top);
 	return ktrace_begin(call, graph, fregs, task, (struct ktrace_frame *)end, word, when);
 
@@ -373,59 +406,68 @@ static noinline __cold notrace void ktrace_return_closed(const struct ftrace_gra
 	ktrace_graph_fast_ret(ret, graph, fregs, current, ns, written);
 }
 
-/*
- * Packs a call that returns, with @kind as in ktrace_pack_add_call(), or leaves it to Rust. All
- * calls are tail calls.
- */
-static __always_inline void ktrace_graph_pack_return(const struct ftrace_graph_ret *ret,
-						     struct ktrace_graph *graph,
-						     struct ftrace_regs *fregs, u64 now, u64 ns,
-						     struct ktrace_pack __percpu *packs, u64 kind)
+/* Ends the fast path with the result @end, but for a call that is left to Rust. */
+static __always_inline void ktrace_return_ended(enum ktrace_pack_end end,
+						const struct ftrace_graph_ret *ret,
+						struct ktrace_graph *graph,
+						struct ftrace_regs *fregs, u64 ns,
+						struct ktrace_pack *pack, u64 kind)
 {
-	struct ktrace_pack *pack = raw_cpu_ptr(packs);
-	const u64 written = kind == KTRACE_RETURN;
-
-	/* With PREEMPT_RT, preempt_count() does not count softirqs. */
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(pack->busy || ret->overrun))
-		return ktrace_graph_fast_ret(ret, graph, fregs, current, ns, written);
-	/* Any value but 0; this one is in a register. */
-	pack->busy = ret->func;
-	barrier();
-	switch (ktrace_pack_add_call(pack, kind, ret->func, ret->depth, now, ns)) {
-	case KTRACE_PACK_WRITTEN:
-		break;
+	switch (end) {
 	case KTRACE_PACK_WRITTEN_COMMIT_PENDING:
 		return ktrace_call_written(pack);
 	case KTRACE_PACK_MAYBE_MISSED:
 		return ktrace_call_rewrite(pack, kind, ret->func, ret->depth, ns);
 	case KTRACE_PACK_FALLBACK_COMMIT_PENDING:
-		return ktrace_return_closed(ret, graph, fregs, ns, pack, written);
+		return ktrace_return_closed(ret, graph, fregs, ns, pack, kind == KTRACE_RETURN);
+	case KTRACE_PACK_WRITTEN:
 	case KTRACE_PACK_FALLBACK:
-		barrier();
-		pack->busy = 0;
-		return ktrace_graph_fast_ret(ret, graph, fregs, current, ns, written);
+		break;
 	}
 	barrier();
 	pack->busy = 0;
+	if (end == KTRACE_PACK_FALLBACK)
+		ktrace_graph_fast_ret(ret, graph, fregs, current, ns, kind == KTRACE_RETURN);
 }
 
-/* Packs a call that returns and has no entry. */
-static ktrace_stage void ktrace_graph_leaf(const struct ftrace_graph_ret *ret,
-					   struct ktrace_graph *graph,
-					   struct ftrace_regs *fregs, u64 now, u64 ns,
-					   struct ktrace_pack __percpu *packs)
-{
-	ktrace_graph_pack_return(ret, graph, fregs, now, ns, packs, KTRACE_LEAF);
+/*
+ * Packs a call that returns, with @kind as in ktrace_pack_add_call(), or leaves it to @whole. All
+ * calls are tail calls.
+ */
+#define KTRACE_PACK_RETURN(name, kind) \
+static noinline notrace void name##_whole(const struct ftrace_graph_ret *ret, \
+					  struct ktrace_graph *graph, \
+					  struct ftrace_regs *fregs, u64 now, u64 ns, \
+					  struct ktrace_pack *pack) \
+{ \
+	ktrace_return_ended(ktrace_pack_add_call_whole(pack, kind, ret->func, ret->depth, now, \
+						       ns), \
+			    ret, graph, fregs, ns, pack, kind); \
+} \
+\
+static ktrace_stage notrace void name(const struct ftrace_graph_ret *ret, \
+				      struct ktrace_graph *graph, struct ftrace_regs *fregs, \
+				      u64 now, u64 ns, struct ktrace_pack __percpu *packs) \
+{ \
+	struct ktrace_pack *pack = raw_cpu_ptr(packs); \
+	enum ktrace_pack_end end; \
+\
+	/* With PREEMPT_RT, preempt_count() does not count softirqs. */ \
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(pack->busy || ret->overrun)) \
+		return ktrace_graph_fast_ret(ret, graph, fregs, current, ns, \
+					     kind == KTRACE_RETURN); \
+	/* Any value but 0; this one is in a register. */ \
+	pack->busy = ret->func; \
+	barrier(); \
+	end = ktrace_pack_add_call(pack, kind, ret->func, ret->depth, now, ns); \
+	if (end == KTRACE_PACK_FALLBACK) \
+		return name##_whole(ret, graph, fregs, now, ns, pack); \
+	ktrace_return_ended(end, ret, graph, fregs, ns, pack, kind); \
 }
 
-/* Packs the return of a call that has an entry. */
-static ktrace_stage void ktrace_graph_written(const struct ftrace_graph_ret *ret,
-					      struct ktrace_graph *graph,
-					      struct ftrace_regs *fregs, u64 now, u64 ns,
-					      struct ktrace_pack __percpu *packs)
-{
-	ktrace_graph_pack_return(ret, graph, fregs, now, ns, packs, KTRACE_RETURN);
-}
+/* For a call that has no entry, and for one that has. */
+KTRACE_PACK_RETURN(ktrace_graph_leaf, KTRACE_LEAF)
+KTRACE_PACK_RETURN(ktrace_graph_written, KTRACE_RETURN)
 
 /*
  * Returns whether the kernel first checks its PID files, with a function of its own that it calls

@@ -145,6 +145,18 @@ static noinline notrace void ktrace_hit_whole(unsigned long ip, unsigned long pa
 			  slot);
 }
 
+/* Records a function that is new in the pack, with the same preconditions. */
+static noinline notrace void ktrace_hit_new(unsigned long ip, unsigned long parent_ip,
+					    struct ktrace_pack *pack, struct ftrace_regs *fregs,
+					    unsigned int slot)
+{
+	enum ktrace_pack_end end = ktrace_pack_add_new(pack, ip, parent_ip);
+
+	if (end == KTRACE_PACK_FALLBACK)
+		return ktrace_hit_whole(ip, parent_ip, pack, fregs, slot);
+	ktrace_pack_ended(end, ip, parent_ip, pack, fregs, slot);
+}
+
 /*
  * Records a function in compact form. The fast path calls no traced function, and does not touch a
  * pack that is marked busy, so it needs no recursion guard. All calls are tail calls, so this
@@ -154,6 +166,7 @@ static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long 
 						struct ktrace_pack __percpu *packs,
 						struct ftrace_regs *fregs, unsigned int slot)
 {
+	struct ktrace_call_site *site;
 	enum ktrace_pack_end end;
 	struct ktrace_pack *pack;
 
@@ -167,7 +180,10 @@ static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long 
 	/* Any value but 0; this one is in a register. */
 	pack->busy = ip;
 	barrier();
-	end = ktrace_pack_add(pack, ip, parent_ip);
+	site = ktrace_call_site_at(pack, ip, parent_ip);
+	if (!ktrace_pack_knows(pack, site, ip, parent_ip))
+		return ktrace_hit_new(ip, parent_ip, pack, fregs, slot);
+	end = ktrace_pack_add(pack, site);
 	if (end == KTRACE_PACK_FALLBACK)
 		return ktrace_hit_whole(ip, parent_ip, pack, fregs, slot);
 	ktrace_pack_ended(end, ip, parent_ip, pack, fregs, slot);
