@@ -12,6 +12,7 @@ use clap::{
 
 use crate::{
     check,
+    flame,
     generate,
     record,
     report,
@@ -33,6 +34,7 @@ enum Verb {
     Report(report::Args),
     Summary(summary::Args),
     Timeline(timeline::Args),
+    Flame(flame::Args),
     Check(check::Args),
     #[command(hide = true)]
     Generate(generate::Args),
@@ -46,6 +48,7 @@ impl Cli {
             Verb::Report(args) => report::run(&args),
             Verb::Summary(args) => summary::run(&args),
             Verb::Timeline(args) => timeline::run(&args),
+            Verb::Flame(args) => flame::run(&args),
             Verb::Check(args) => check::run(&args),
             Verb::Generate(args) => generate::run::<Self>(&args),
         }
