@@ -12,6 +12,7 @@ use clap::{
 
 use crate::{
     check,
+    export,
     flame,
     generate,
     record,
@@ -35,6 +36,7 @@ enum Verb {
     Summary(summary::Args),
     Timeline(timeline::Args),
     Flame(flame::Args),
+    Export(export::Args),
     Check(check::Args),
     #[command(hide = true)]
     Generate(generate::Args),
@@ -49,6 +51,7 @@ impl Cli {
             Verb::Summary(args) => summary::run(&args),
             Verb::Timeline(args) => timeline::run(&args),
             Verb::Flame(args) => flame::run(&args),
+            Verb::Export(args) => export::run(&args),
             Verb::Check(args) => check::run(&args),
             Verb::Generate(args) => generate::run::<Self>(&args),
         }

@@ -5,6 +5,7 @@
 
 mod check;
 mod cli;
+mod export;
 mod flame;
 mod generate;
 mod model;

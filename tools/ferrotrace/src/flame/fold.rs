@@ -221,3 +221,55 @@ impl<'a> Own<'a> {
         leaves
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIME: Split = Split {
+        run: 60,
+        wait: 30,
+        block: 10,
+    };
+
+    #[test]
+    fn times_of_callees_fit_into_those_of_their_caller() {
+        let half = Split {
+            run: 30,
+            wait: 15,
+            block: 5,
+        };
+        assert_eq!(reduced(half, TIME, TIME), half);
+        let callees = Split { run: 90, ..TIME };
+        assert_eq!(reduced(half, TIME, callees), Split { run: 20, ..half });
+        assert_eq!(reduced(TIME, Split::default(), TIME), Split::default());
+        let max = Split {
+            run: u64::MAX,
+            ..TIME
+        };
+        assert_eq!(reduced(max, max, max), max);
+    }
+
+    #[test]
+    fn frames_on_top_tell_times_apart() {
+        let own = Own {
+            split: TIME,
+            places: [("schedule", 3), ("f", 2)].into(),
+        };
+        let mut folded = Folded::default();
+        folded.stacks.insert(vec!["f".into(), "f".into()], own);
+        assert_eq!(
+            folded.lines(Part::Wall),
+            [
+                "f;f 60",
+                "f;f;[block] 7",
+                "f;f;[wait] 30",
+                "f;f;schedule;[block] 3"
+            ]
+        );
+        assert_eq!(folded.lines(Part::Run), ["f;f 60"]);
+        assert_eq!(folded.lines(Part::Wait), ["f;f 30"]);
+        assert_eq!(folded.lines(Part::Block), ["f;f 7", "f;f;schedule 3"]);
+        assert_eq!(folded.sum(Part::Wall), 100);
+    }
+}

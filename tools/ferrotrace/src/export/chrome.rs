@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The trace event format of Chrome.
+//!
+//! Each task has two threads: one with its calls, and one with its states, whose id is that of the
+//! task plus [`STATES`]. Beginnings have no arguments, because speedscope adds them to names. Ends
+//! have them, and the names of the beginnings, without which speedscope ignores them.
+
+use std::io::{
+    self,
+    Write, //
+};
+
+use rustc_hash::{
+    FxHashMap,
+    FxHashSet, //
+};
+use serde::{
+    Serialize,
+    Serializer, //
+};
+
+use super::Stream;
+use crate::{
+    model::{
+        Call,
+        Detail,
+        Ending,
+        Interval,
+        Model,
+        OpenCall,
+        State,
+        Task,
+        TaskId,
+        Visitor, //
+    },
+    recording::{
+        state_name, //
+        Comm,
+        Event,
+        Kind,
+        Symbols,
+    },
+};
+
+/// Added to the id of a thread, which is less than that, for its states.
+const STATES: u32 = 1_000_000_000;
+/// Added to the number of a CPU for the thread id of its idle task.
+const IDLE: u32 = 2_000_000_000;
+
+/// A time, written in us.
+#[derive(Clone, Copy)]
+struct Ns(u64);
+
+impl Serialize for Ns {
+    /// Writes the ns as a fraction. They are exact up to 2^53 ns, which is 104 days.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[expect(clippy::cast_precision_loss, reason = "numbers in JSON have 53 bits")]
+        serializer.serialize_f64(self.0 as f64 / 1000.0)
+    }
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Thread {
+    pid: u32,
+    tid: u32,
+}
+
+#[derive(Serialize)]
+struct Record<'a> {
+    ph: char,
+    #[serde(flatten)]
+    thread: Thread,
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ts: Option<Ns>,
+    #[serde(rename = "s", skip_serializing_if = "Option::is_none")]
+    scope: Option<char>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    args: Option<Args<'a>>,
+}
+
+/// The arguments of the end of a call or state.
+#[derive(Default, Serialize)]
+#[serde(default)]
+struct Args<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wait_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<&'a str>,
+    #[serde(rename = "in", skip_serializing_if = "Option::is_none")]
+    place: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waker: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behind: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a str>,
+}
+
+/// The writer of the format.
+#[derive(Default)]
+pub struct Chrome {
+    /// Whether no record was written.
+    is_first: bool,
+    /// The threads whose names were written.
+    named: FxHashSet<TaskId>,
+    tgids: FxHashMap<i32, i32>,
+    /// The innermost calls of tasks that all began at the same time, and are not written.
+    begun: FxHashMap<TaskId, Vec<OpenCall>>,
+}
+
+/// The visitor for one event.
+struct Records<'a, 'b> {
+    out: &'a mut dyn Write,
+    kept: &'a mut Chrome,
+    symbols: &'a Symbols<'b>,
+    written: io::Result<()>,
+}
+
+impl Stream for Chrome {
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.is_first = true;
+        write!(out, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")
+    }
+
+    fn event(
+        &mut self,
+        out: &mut dyn Write,
+        model: &mut Model,
+        event: &Event<'_>,
+        symbols: &Symbols<'_>,
+    ) -> io::Result<()> {
+        let mut records = Records::new(out, self, symbols);
+        let id = TaskId::new(event.pid, event.cpu);
+        match event.kind {
+            Kind::Fork {
+                child, child_tgid, ..
+            } => {
+                records.kept.tgids.insert(child.pid, child_tgid);
+            }
+            Kind::Marker { text } => {
+                let text = String::from_utf8_lossy(text);
+                records.instant(id, Comm::default(), event.time, &text);
+            }
+            Kind::Lost { .. } => records.instant(id, Comm::default(), event.time, "records lost"),
+            _ => {}
+        }
+        model.event(event, symbols, &mut records);
+        records.written
+    }
+
+    fn finish(
+        &mut self,
+        out: &mut dyn Write,
+        model: &mut Model,
+        symbols: &Symbols<'_>,
+    ) -> io::Result<()> {
+        let mut records = Records::new(out, self, symbols);
+        model.finish(&mut records);
+        records.written?;
+        writeln!(out, "\n]}}")
+    }
+}
+
+impl<'a, 'b> Records<'a, 'b> {
+    fn new(out: &'a mut dyn Write, kept: &'a mut Chrome, symbols: &'a Symbols<'b>) -> Self {
+        Self {
+            out,
+            kept,
+            symbols,
+            written: Ok(()),
+        }
+    }
+
+    fn record(&mut self, record: &Record<'_>) {
+        let separator = if std::mem::take(&mut self.kept.is_first) {
+            "\n"
+        } else {
+            ",\n"
+        };
+        if self.written.is_ok() {
+            let written = self.out.write_all(separator.as_bytes());
+            self.written =
+                written.and_then(|()| Ok(serde_json::to_writer(&mut *self.out, record)?));
+        }
+    }
+
+    /// Returns the thread with the calls of a task. Writes its name when it occurs first: the name
+    /// that the task had at the end, if it is known.
+    fn thread(&mut self, id: TaskId, now: Comm) -> Thread {
+        let unsigned = |pid: i32| u32::try_from(pid).unwrap_or(0);
+        let pid = id.pid();
+        let thread = match id.idle_cpu() {
+            Some(cpu) => Thread {
+                pid: 0,
+                tid: u32::try_from(cpu).map_or(IDLE, |cpu| IDLE.saturating_add(cpu)),
+            },
+            None => Thread {
+                pid: unsigned(self.kept.tgids.get(&pid).copied().unwrap_or(pid)),
+                tid: unsigned(pid),
+            },
+        };
+        if self.kept.named.insert(id) {
+            let last = self.symbols.comm(pid);
+            let comm = if last.is_empty() { now } else { last }.to_string();
+            let named = |thread: Thread, record, name| Record {
+                ph: 'M',
+                thread,
+                name: record,
+                ts: None,
+                scope: None,
+                args: Some(Args {
+                    name: Some(name),
+                    ..Args::default()
+                }),
+            };
+            if thread.pid == thread.tid {
+                self.record(&named(thread, "process_name", comm.clone()));
+            }
+            self.record(&named(
+                states(thread),
+                "thread_name",
+                format!("{comm} states"),
+            ));
+            self.record(&named(thread, "thread_name", comm));
+        }
+        thread
+    }
+
+    fn instant(&mut self, id: TaskId, now: Comm, time: u64, name: &str) {
+        let thread = self.thread(id, now);
+        self.record(&Record {
+            ph: 'i',
+            thread,
+            name,
+            ts: Some(Ns(time)),
+            scope: Some('t'),
+            args: None,
+        });
+    }
+
+    fn span(&mut self, ph: char, thread: Thread, name: &str, time: u64, args: Option<Args<'_>>) {
+        self.record(&Record {
+            ph,
+            thread,
+            name,
+            ts: Some(Ns(time)),
+            scope: None,
+            args,
+        });
+    }
+
+    /// Writes the beginnings of calls that were kept.
+    fn write_begun(&mut self, task: &Task, thread: Thread) {
+        let symbols = self.symbols;
+        let mut begun = std::mem::take(self.kept.begun.entry(task.id()).or_default());
+        for call in begun.drain(..) {
+            self.span('B', thread, symbols.name(call.id.func), call.start, None);
+        }
+        self.kept.begun.insert(task.id(), begun);
+    }
+}
+
+fn states(thread: Thread) -> Thread {
+    Thread {
+        tid: thread.tid.saturating_add(STATES),
+        ..thread
+    }
+}
+
+impl Visitor for Records<'_, '_> {
+    fn state_end(&mut self, task: &Task, interval: &Interval) {
+        let thread = states(self.thread(task.id(), task.name().comm));
+        let symbols = self.symbols;
+        let mut args = Args::default();
+        let name = match interval.state {
+            State::Run { cpu } => {
+                args.cpu = Some(cpu);
+                "run"
+            }
+            State::Wait { .. } => "wait",
+            State::Block { state } => {
+                args.state = Some(state_name(state));
+                "block"
+            }
+            State::Unknown => "unknown",
+            State::Dead => return,
+        };
+        match &interval.detail {
+            Detail::Blocked(blocked) => {
+                args.place = blocked.caller.map(|func| symbols.name(func));
+                args.waker = Some(blocked.waker.to_string());
+            }
+            Detail::Behind(prev, _) => args.behind = Some(prev.to_string()),
+            Detail::None | Detail::Left(_) => {}
+        }
+        self.span('B', thread, name, interval.start, None);
+        self.span('E', thread, name, interval.end, Some(args));
+    }
+
+    fn call_begin(&mut self, task: &Task, call: &OpenCall) {
+        let thread = self.thread(task.id(), task.name().comm);
+        let begun = self.kept.begun.entry(task.id()).or_default();
+        if begun.last().is_some_and(|last| last.start != call.start) {
+            self.write_begun(task, thread);
+        }
+        self.kept.begun.entry(task.id()).or_default().push(*call);
+    }
+
+    fn call_end(&mut self, task: &Task, call: &Call) {
+        let thread = self.thread(task.id(), task.name().comm);
+        let name = self.symbols.name(call.func);
+        let begun = self.kept.begun.entry(task.id()).or_default();
+        if call.start == call.end && begun.pop().is_some() {
+            // Calls that took less than the resolution of the clock are instants: speedscope takes
+            // an end for one that has no beginning if both, and another beginning, have one time.
+            return self.instant(task.id(), task.name().comm, call.end, name);
+        }
+        self.write_begun(task, thread);
+        let mut args = Args::default();
+        if call.split.wait != 0 || call.split.block != 0 {
+            args.run_ns = Some(call.split.run);
+            args.wait_ns = Some(call.split.wait);
+            args.block_ns = Some(call.split.block);
+        }
+        if let Some(blocked) = &call.blocked {
+            args.state = Some(state_name(blocked.state));
+            args.place = blocked.caller.map(|func| self.symbols.name(func));
+            args.waker = Some(blocked.waker.to_string());
+        }
+        args.note = match call.ending {
+            Ending::Returned => None,
+            Ending::Lost => Some("the record of the return was lost"),
+            Ending::Open => Some("had not returned"),
+        };
+        let has_args = args.run_ns.is_some() || args.note.is_some();
+        self.span('E', thread, name, call.end, has_args.then_some(args));
+    }
+}
