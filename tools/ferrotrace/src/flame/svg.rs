@@ -12,7 +12,8 @@ use inferno::flamegraph::{
     },
     from_lines,
     Options,
-    Palette, //
+    Palette,
+    TextTruncateDirection, //
 };
 
 use super::{
@@ -36,7 +37,7 @@ pub fn svg(folded: &Folded<'_>, part: Part, title: &str, out: impl io::Write) ->
     lines.reverse();
     let mut colors = PaletteMap::default();
     if part == Part::Wall {
-        colors.insert(WAIT, Color::new(232, 200, 60));
+        colors.insert(WAIT, Color::new(140, 190, 110));
         colors.insert(BLOCK, Color::new(110, 150, 220));
     }
     let mut options = Options::default();
@@ -49,6 +50,7 @@ pub fn svg(folded: &Folded<'_>, part: Part, title: &str, out: impl io::Write) ->
         Part::Wait => BasicPalette::Yellow,
         Part::Block => BasicPalette::Io,
     });
+    options.text_truncate_direction = TextTruncateDirection::Right;
     options.deterministic = true;
     options.palette_map = Some(&mut colors);
     from_lines(&mut options, lines.iter().map(String::as_str), out)
