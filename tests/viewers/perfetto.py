@@ -18,12 +18,10 @@ TIMELINE = (
     "select s.name, count(*) as calls from slice s join track t on s.track_id = t.id"
     " where t.name like 'kernel calls%' and s.name not like 'wakes %' group by s.name",
 )
-# The states are slices of threads of their own.
-THREADS = "slice s join thread_track t on s.track_id = t.id join thread using (utid)"
 JSON = (
     ERRORS,
-    f"select s.name, sum(s.dur) from {THREADS} where thread.name like '% states' group by s.name",
-    f"select s.name, count(*) from {THREADS} where thread.name not like '% states' group by s.name",
+    "select name, sum(dur) from slice where category = 'state' group by name",
+    "select name, count(*) from slice where category = 'call' group by name",
 )
 
 

@@ -66,12 +66,22 @@ struct Thread {
     tid: u32,
 }
 
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Category {
+    Call,
+    State,
+    Mark,
+}
+
 #[derive(Serialize)]
 struct Record<'a> {
     ph: char,
     #[serde(flatten)]
     thread: Thread,
     name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cat: Option<Category>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ts: Option<Ns>,
     #[serde(rename = "s", skip_serializing_if = "Option::is_none")]
@@ -148,10 +158,9 @@ impl Stream for Chrome {
                 records.kept.tgids.insert(child.pid, child_tgid);
             }
             Kind::Marker { text } => {
-                let text = String::from_utf8_lossy(text);
-                records.instant(id, Comm::default(), event.time, &text);
+                records.mark(id, event.time, &String::from_utf8_lossy(text));
             }
-            Kind::Lost { .. } => records.instant(id, Comm::default(), event.time, "records lost"),
+            Kind::Lost { .. } => records.mark(id, event.time, "records lost"),
             _ => {}
         }
         model.event(event, symbols, &mut records);
@@ -216,6 +225,7 @@ impl<'a, 'b> Records<'a, 'b> {
                 ph: 'M',
                 thread,
                 name: record,
+                cat: None,
                 ts: None,
                 scope: None,
                 args: Some(Args {
@@ -236,23 +246,43 @@ impl<'a, 'b> Records<'a, 'b> {
         thread
     }
 
-    fn instant(&mut self, id: TaskId, now: Comm, time: u64, name: &str) {
-        let thread = self.thread(id, now);
+    fn instant(&mut self, thread: Thread, name: &str, cat: Category, time: u64) {
         self.record(&Record {
             ph: 'i',
             thread,
             name,
+            cat: Some(cat),
             ts: Some(Ns(time)),
             scope: Some('t'),
             args: None,
         });
     }
 
-    fn span(&mut self, ph: char, thread: Thread, name: &str, time: u64, args: Option<Args<'_>>) {
+    /// Writes a mark of a program, which can begin within a call and end outside of it: marks of
+    /// atrace are therefore not shown as intervals.
+    fn mark(&mut self, id: TaskId, time: u64, name: &str) {
+        let thread = self.thread(id, Comm::default());
+        self.instant(thread, name, Category::Mark, time);
+    }
+
+    fn begin(&mut self, thread: Thread, name: &str, cat: Category, time: u64) {
         self.record(&Record {
-            ph,
+            ph: 'B',
             thread,
             name,
+            cat: Some(cat),
+            ts: Some(Ns(time)),
+            scope: None,
+            args: None,
+        });
+    }
+
+    fn end(&mut self, thread: Thread, name: &str, time: u64, args: Option<Args<'_>>) {
+        self.record(&Record {
+            ph: 'E',
+            thread,
+            name,
+            cat: None,
             ts: Some(Ns(time)),
             scope: None,
             args,
@@ -264,7 +294,8 @@ impl<'a, 'b> Records<'a, 'b> {
         let symbols = self.symbols;
         let mut begun = std::mem::take(self.kept.begun.entry(task.id()).or_default());
         for call in begun.drain(..) {
-            self.span('B', thread, symbols.name(call.id.func), call.start, None);
+            let name = symbols.name(call.id.func);
+            self.begin(thread, name, Category::Call, call.start);
         }
         self.kept.begun.insert(task.id(), begun);
     }
@@ -303,8 +334,8 @@ impl Visitor for Records<'_, '_> {
             Detail::Behind(prev, _) => args.behind = Some(prev.to_string()),
             Detail::None | Detail::Left(_) => {}
         }
-        self.span('B', thread, name, interval.start, None);
-        self.span('E', thread, name, interval.end, Some(args));
+        self.begin(thread, name, Category::State, interval.start);
+        self.end(thread, name, interval.end, Some(args));
     }
 
     fn call_begin(&mut self, task: &Task, call: &OpenCall) {
@@ -323,7 +354,7 @@ impl Visitor for Records<'_, '_> {
         if call.start == call.end && begun.pop().is_some() {
             // Calls that took less than the resolution of the clock are instants: speedscope takes
             // an end for one that has no beginning if both, and another beginning, have one time.
-            return self.instant(task.id(), task.name().comm, call.end, name);
+            return self.instant(thread, name, Category::Call, call.end);
         }
         self.write_begun(task, thread);
         let mut args = Args::default();
@@ -343,6 +374,6 @@ impl Visitor for Records<'_, '_> {
             Ending::Open => Some("had not returned"),
         };
         let has_args = args.run_ns.is_some() || args.note.is_some();
-        self.span('E', thread, name, call.end, has_args.then_some(args));
+        self.end(thread, name, call.end, has_args.then_some(args));
     }
 }
