@@ -3,7 +3,7 @@
 //! The trace event format of Chrome.
 //!
 //! Each task has two threads: one with its calls, and one with its states, whose id is that of the
-//! task plus [`STATES`]. Beginnings have no arguments, because speedscope adds them to names. Ends
+//! task plus 1,000,000,000. Beginnings have no arguments, because speedscope adds them to names. Ends
 //! have them, and the names of the beginnings, without which speedscope ignores them.
 
 use std::io::{
@@ -15,12 +15,17 @@ use rustc_hash::{
     FxHashMap,
     FxHashSet, //
 };
-use serde::{
-    Serialize,
-    Serializer, //
-};
 
-use super::Stream;
+use super::{
+    records::{
+        Args,
+        Category,
+        Ns,
+        Record,
+        Thread, //
+    },
+    Stream, //
+};
 use crate::{
     model::{
         Call,
@@ -42,79 +47,6 @@ use crate::{
         Symbols,
     },
 };
-
-/// Added to the id of a thread, which is less than that, for its states.
-const STATES: u32 = 1_000_000_000;
-/// Added to the number of a CPU for the thread id of its idle task.
-const IDLE: u32 = 2_000_000_000;
-
-/// A time, written in us.
-#[derive(Clone, Copy)]
-struct Ns(u64);
-
-impl Serialize for Ns {
-    /// Writes the ns as a fraction. They are exact up to 2^53 ns, which is 104 days.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[expect(clippy::cast_precision_loss, reason = "numbers in JSON have 53 bits")]
-        serializer.serialize_f64(self.0 as f64 / 1000.0)
-    }
-}
-
-#[derive(Clone, Copy, Serialize)]
-struct Thread {
-    pid: u32,
-    tid: u32,
-}
-
-#[derive(Clone, Copy, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Category {
-    Call,
-    State,
-    Mark,
-}
-
-#[derive(Serialize)]
-struct Record<'a> {
-    ph: char,
-    #[serde(flatten)]
-    thread: Thread,
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cat: Option<Category>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ts: Option<Ns>,
-    #[serde(rename = "s", skip_serializing_if = "Option::is_none")]
-    scope: Option<char>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    args: Option<Args<'a>>,
-}
-
-/// The arguments of the end of a call or state.
-#[derive(Default, Serialize)]
-#[serde(default)]
-struct Args<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run_ns: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    wait_ns: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    block_ns: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cpu: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    state: Option<&'a str>,
-    #[serde(rename = "in", skip_serializing_if = "Option::is_none")]
-    place: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    waker: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    behind: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<&'a str>,
-}
 
 /// The writer of the format.
 #[derive(Default)]
@@ -206,17 +138,11 @@ impl<'a, 'b> Records<'a, 'b> {
     /// Returns the thread with the calls of a task. Writes its name when it occurs first: the name
     /// that the task had at the end, if it is known.
     fn thread(&mut self, id: TaskId, now: Comm) -> Thread {
-        let unsigned = |pid: i32| u32::try_from(pid).unwrap_or(0);
         let pid = id.pid();
+        let process = self.kept.tgids.get(&pid).copied().unwrap_or(pid);
         let thread = match id.idle_cpu() {
-            Some(cpu) => Thread {
-                pid: 0,
-                tid: u32::try_from(cpu).map_or(IDLE, |cpu| IDLE.saturating_add(cpu)),
-            },
-            None => Thread {
-                pid: unsigned(self.kept.tgids.get(&pid).copied().unwrap_or(pid)),
-                tid: unsigned(pid),
-            },
+            Some(cpu) => Thread::idle(cpu),
+            None => Thread::new(process, pid),
         };
         if self.kept.named.insert(id) {
             let last = self.symbols.comm(pid);
@@ -233,11 +159,11 @@ impl<'a, 'b> Records<'a, 'b> {
                     ..Args::default()
                 }),
             };
-            if thread.pid == thread.tid {
+            if thread.is_first() {
                 self.record(&named(thread, "process_name", comm.clone()));
             }
             self.record(&named(
-                states(thread),
+                thread.states(),
                 "thread_name",
                 format!("{comm} states"),
             ));
@@ -301,16 +227,9 @@ impl<'a, 'b> Records<'a, 'b> {
     }
 }
 
-fn states(thread: Thread) -> Thread {
-    Thread {
-        tid: thread.tid.saturating_add(STATES),
-        ..thread
-    }
-}
-
 impl Visitor for Records<'_, '_> {
     fn state_end(&mut self, task: &Task, interval: &Interval) {
-        let thread = states(self.thread(task.id(), task.name().comm));
+        let thread = self.thread(task.id(), task.name().comm).states();
         let symbols = self.symbols;
         let mut args = Args::default();
         let name = match interval.state {

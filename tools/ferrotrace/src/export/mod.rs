@@ -7,6 +7,7 @@
 
 mod chrome;
 mod csv;
+mod records;
 
 use std::{
     io::{

@@ -55,3 +55,39 @@ pub fn svg(folded: &Folded<'_>, part: Part, title: &str, out: impl io::Write) ->
     options.palette_map = Some(&mut colors);
     from_lines(&mut options, lines.iter().map(String::as_str), out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        flame::Threads,
+        model::Split, //
+    };
+
+    #[test]
+    fn each_path_is_one_frame() -> io::Result<()> {
+        let mut folded = Folded::default();
+        for (function, callee) in [("f", None), ("f2", None), ("f", Some("g"))] {
+            let path = ["task", function].into_iter().chain(callee);
+            folded.add(path, Split::new(1000, 200, 300));
+        }
+        let mut out = Vec::new();
+        svg(&folded, Part::Wall, "title", &mut out)?;
+        let text = String::from_utf8_lossy(&out);
+        for (title, frames) in [
+            ("all (3,000 ns", 1),
+            ("f (2,000 ns", 1),
+            ("f2 (1,000 ns", 1),
+        ] {
+            let count = text.matches(&format!("<title>{title}, ")).count();
+            assert_eq!(count, frames, "{title}: {text}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn no_time_is_an_error() {
+        let folded = crate::flame::Stacks::default().fold(&[], Threads::ByName);
+        assert!(svg(&folded, Part::Run, "title", io::sink()).is_err());
+    }
+}
