@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-# KernelShark asks a question if it runs as root: nobody.
+# The user without rights: KernelShark asks a question if it runs as root.
 USER = 65534
 BUTTON = (44, 175, 44)
 

@@ -3,8 +3,8 @@
 //! The trace event format of Chrome.
 //!
 //! Each task has two threads: one with its calls, and one with its states, whose id is that of the
-//! task plus 1,000,000,000. Beginnings have no arguments, because speedscope adds them to names. Ends
-//! have them, and the names of the beginnings, without which speedscope ignores them.
+//! task plus 1,000,000,000. Beginnings have no arguments, because speedscope adds them to names.
+//! Ends have them, and the names of the beginnings, without which speedscope ignores them.
 
 use std::io::{
     self,

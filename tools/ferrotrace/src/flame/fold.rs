@@ -23,7 +23,7 @@ pub(super) const WAIT: &str = "[wait]";
 /// The frame on top of a path for the time in which it was blocked.
 pub(super) const BLOCK: &str = "[block]";
 
-/// What is the first frame of each stack.
+/// How tasks are named in the first frame of each stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
     /// The name of the task: tasks of the same name share their stacks.
