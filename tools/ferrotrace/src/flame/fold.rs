@@ -167,14 +167,7 @@ fn frame(root: &Root, threads: Threads) -> Cow<'static, str> {
     }
 }
 
-impl<'a> Folded<'a> {
-    /// Adds time to a stack, for tests.
-    #[cfg(test)]
-    pub(super) fn add(&mut self, path: impl IntoIterator<Item = &'a str>, split: Split) {
-        let path = path.into_iter().map(Cow::Borrowed).collect();
-        self.stacks.entry(path).or_default().split += split;
-    }
-
+impl Folded<'_> {
     /// Returns the sum of all stacks in ns.
     pub fn sum(&self, part: Part) -> u64 {
         self.stacks.values().map(|own| part.of(&own.split)).sum()
@@ -226,6 +219,15 @@ impl<'a> Own<'a> {
             leaves.push((mark(BLOCK).into_iter().collect(), unknown));
         }
         leaves
+    }
+}
+
+#[cfg(test)]
+impl<'a> Folded<'a> {
+    /// Adds time to a stack.
+    pub(super) fn add(&mut self, path: impl IntoIterator<Item = &'a str>, split: Split) {
+        let path = path.into_iter().map(Cow::Borrowed).collect();
+        self.stacks.entry(path).or_default().split += split;
     }
 }
 
