@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: viewers-test.sh
 #
-# Shows the recordings of tools/ferrotrace/tests/data in the programs that users have: timelines in
-# Perfetto (tests/viewers/timelines.py). Fetches an environment and these programs first, about
-# 1 GB, into the cache. The last line of output is `N passed, N failed, N skipped`.
+# Shows the recordings of tools/ferrotrace/tests/data in the programs that users have: Perfetto,
+# speedscope, a browser and KernelShark (tests/viewers/run.py). Fetches an environment and these
+# programs first, about 1 GB, into the cache. The last line of output is
+# `N passed, N failed, N skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -25,6 +26,6 @@ esac
 work=$top/build/viewers
 rm -rf "$work"
 mkdir -p "$work"
-"$top/scripts/env.sh" python3 "$top/tests/viewers/timelines.py" "$viewers" \
+"$top/scripts/env.sh" python3 "$top/tests/viewers/run.py" "$viewers" \
 	"$top/build/tools-$native/ferrotrace" "$work" \
 	"$top"/tools/ferrotrace/tests/data/*-events.dat.gz

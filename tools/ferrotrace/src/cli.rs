@@ -12,6 +12,8 @@ use clap::{
 
 use crate::{
     check,
+    export,
+    flame,
     generate,
     record,
     report,
@@ -33,6 +35,8 @@ enum Verb {
     Report(report::Args),
     Summary(summary::Args),
     Timeline(timeline::Args),
+    Flame(flame::Args),
+    Export(export::Args),
     Check(check::Args),
     #[command(hide = true)]
     Generate(generate::Args),
@@ -46,6 +50,8 @@ impl Cli {
             Verb::Report(args) => report::run(&args),
             Verb::Summary(args) => summary::run(&args),
             Verb::Timeline(args) => timeline::run(&args),
+            Verb::Flame(args) => flame::run(&args),
+            Verb::Export(args) => export::run(&args),
             Verb::Check(args) => check::run(&args),
             Verb::Generate(args) => generate::run::<Self>(&args),
         }

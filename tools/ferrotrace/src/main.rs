@@ -5,6 +5,8 @@
 
 mod check;
 mod cli;
+mod export;
+mod flame;
 mod generate;
 mod model;
 mod output;

@@ -45,6 +45,8 @@ pub enum Ending {
 pub struct Call {
     /// The function.
     pub func: FuncId,
+    /// When it began, in ns.
+    pub start: u64,
     /// When it ended, in ns. The time since its beginning is up to some us more than the duration
     /// where that is needed to place it within its caller.
     pub end: u64,

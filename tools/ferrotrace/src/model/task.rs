@@ -221,6 +221,7 @@ impl Task {
         }
         let ended = Call {
             func: call.id.func,
+            start: call.start,
             end,
             split,
             own: split - call.callees,

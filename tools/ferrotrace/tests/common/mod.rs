@@ -29,6 +29,9 @@ use flate2::read::GzDecoder;
 /// The recordings for which there is the kernel's text.
 pub const NAMES: [&str; 3] = ["std-events", "compact", "compact-events"];
 
+/// All recordings.
+pub const RECORDINGS: [&str; 4] = ["std-events", "compact", "compact-events", "top"];
+
 /// Returns the uncompressed content of a file in `tests/data/`.
 pub fn data(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
