@@ -13,6 +13,7 @@ use clap::{
 use crate::{
     check,
     generate,
+    html,
     record,
     report,
     summary,
@@ -33,6 +34,7 @@ enum Verb {
     Report(report::Args),
     Summary(summary::Args),
     Timeline(timeline::Args),
+    Html(html::Args),
     Check(check::Args),
     #[command(hide = true)]
     Generate(generate::Args),
@@ -46,6 +48,7 @@ impl Cli {
             Verb::Report(args) => report::run(&args),
             Verb::Summary(args) => summary::run(&args),
             Verb::Timeline(args) => timeline::run(&args),
+            Verb::Html(args) => html::run(&args),
             Verb::Check(args) => check::run(&args),
             Verb::Generate(args) => generate::run::<Self>(&args),
         }

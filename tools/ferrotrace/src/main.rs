@@ -6,6 +6,7 @@
 mod check;
 mod cli;
 mod generate;
+mod html;
 mod model;
 mod output;
 mod record;
