@@ -12,6 +12,7 @@ use clap::{
 
 use crate::{
     check,
+    flame,
     generate,
     html,
     record,
@@ -34,6 +35,7 @@ enum Verb {
     Report(report::Args),
     Summary(summary::Args),
     Timeline(timeline::Args),
+    Flame(flame::Args),
     Html(html::Args),
     Check(check::Args),
     #[command(hide = true)]
@@ -48,6 +50,7 @@ impl Cli {
             Verb::Report(args) => report::run(&args),
             Verb::Summary(args) => summary::run(&args),
             Verb::Timeline(args) => timeline::run(&args),
+            Verb::Flame(args) => flame::run(&args),
             Verb::Html(args) => html::run(&args),
             Verb::Check(args) => check::run(&args),
             Verb::Generate(args) => generate::run::<Self>(&args),

@@ -5,6 +5,7 @@
 
 mod check;
 mod cli;
+mod flame;
 mod generate;
 mod html;
 mod model;
