@@ -7,7 +7,10 @@ use hdrhistogram::Histogram;
 use rustc_hash::FxHashMap;
 
 use super::{
-    longest::Longest,
+    longest::{
+        Longest,
+        Reason, //
+    },
     series::Series, //
 };
 use crate::{
@@ -15,7 +18,6 @@ use crate::{
         Call,
         Detail,
         Interval,
-        OpenCall,
         Split,
         State,
         Task,
@@ -53,6 +55,8 @@ pub struct TaskDetails {
     behind: Reasons<TaskName>,
     /// The end of its last blocked interval, and how it was blocked.
     last_blocked: Option<(u64, Blocked)>,
+    /// The end of its last interval waiting for a CPU, and the task that had the CPU.
+    last_behind: Option<(u64, TaskName)>,
 }
 
 impl TaskDetails {
@@ -61,6 +65,18 @@ impl TaskDetails {
         match has_states {
             true => &self.states,
             false => &self.calls,
+        }
+    }
+
+    /// Returns why it was off the CPU in a call that began at `start`.
+    fn reason(&self, call: &Call, start: u64) -> Reason {
+        let blocked = self.last_blocked.filter(|(end, _)| *end > start);
+        let blocked = blocked.filter(|_| call.own.block != 0);
+        let behind = self.last_behind.filter(|(end, _)| *end > start);
+        let behind = behind.filter(|_| call.own.wait != 0);
+        Reason {
+            blocked: blocked.map(|(_, blocked)| blocked),
+            behind: behind.map(|(_, task)| task),
         }
     }
 
@@ -174,6 +190,7 @@ impl Visitor for Details {
         if state == State::Dead {
             if let Some(details) = self.tasks.get_mut(&task.id()) {
                 details.last_blocked = None;
+                details.last_behind = None;
             }
         }
     }
@@ -198,24 +215,21 @@ impl Visitor for Details {
                 details.blocked.add(place(blocked), ns);
                 details.last_blocked = Some((interval.end, *blocked));
             }
-            Detail::Behind(prev, _) => details.behind.add(*prev, ns),
+            Detail::Behind(prev, _) => {
+                details.behind.add(*prev, ns);
+                details.last_behind = Some((interval.end, *prev));
+            }
             Detail::None | Detail::Left(_) => {}
         }
     }
 
-    fn call_begin(&mut self, _task: &Task, _call: &OpenCall) {}
-
     fn call_end(&mut self, task: &Task, call: &Call) {
         let wall = call.split.wall();
         self.add_duration(call.func, wall);
-        let last = self
-            .tasks
-            .get(&task.id())
-            .and_then(|details| details.last_blocked);
         let start = call.end.saturating_sub(wall);
+        let details = self.tasks.get(&task.id());
         self.longest.offer(task, call, || {
-            let (end, blocked) = last?;
-            (call.own.block != 0 && end > start).then_some(blocked)
+            details.map_or_else(Reason::default, |details| details.reason(call, start))
         });
         if self.has_states {
             return;

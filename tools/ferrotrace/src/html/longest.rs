@@ -32,6 +32,17 @@ pub struct LongCall {
     pub call: Call,
     /// The last interval in the call in which the task was blocked.
     pub blocked: Option<Blocked>,
+    /// The task that had the CPU in the last interval in which the task waited for it.
+    pub behind: Option<TaskName>,
+}
+
+/// Why a task was off the CPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reason {
+    /// The last interval in which it was blocked.
+    pub blocked: Option<Blocked>,
+    /// The task that had the CPU in the last interval in which it waited.
+    pub behind: Option<TaskName>,
 }
 
 impl LongCall {
@@ -54,20 +65,22 @@ pub struct Longest {
 }
 
 impl Longest {
-    /// Takes a call of a task if it is long enough. Its callers are [`Task::calls`]. `blocked`
-    /// finds the last interval in which it was blocked.
-    pub fn offer(&mut self, task: &Task, call: &Call, blocked: impl FnOnce() -> Option<Blocked>) {
+    /// Takes a call of a task if it is long enough. Its callers are [`Task::calls`]; `reason` finds
+    /// why the task was off the CPU in it.
+    pub fn offer(&mut self, task: &Task, call: &Call, reason: impl FnOnce() -> Reason) {
         let key = call.own.wall();
         if self.calls.len() == CALLS && self.calls.last().is_some_and(|last| last.key() >= key) {
             return;
         }
+        let reason = reason();
         let callers = task.calls().iter().map(|caller| caller.id.func);
         self.insert(LongCall {
             task: task.name(),
             idle_cpu: task.id().idle_cpu(),
             stack: callers.chain([call.func]).collect(),
             call: *call,
-            blocked: call.blocked.or_else(blocked),
+            blocked: call.blocked.or(reason.blocked),
+            behind: reason.behind,
         });
     }
 
@@ -116,6 +129,7 @@ mod tests {
                 ending: Ending::Returned,
             },
             blocked: None,
+            behind: None,
         }
     }
 

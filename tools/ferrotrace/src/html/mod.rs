@@ -64,7 +64,7 @@ pub struct Args {
     #[arg(short, long, default_value = "trace.html", value_name = "FILE")]
     output: PathBuf,
     /// The maximum number of lines in each table; 0 is all.
-    #[arg(short = 'n', long, default_value_t = 50, value_name = "N")]
+    #[arg(short = 'n', long, default_value_t = 30, value_name = "N")]
     limit: usize,
 }
 

@@ -23,8 +23,7 @@ use super::{
         Ns,
         Rows,
         Table,
-        TaskRow,
-        Times, //
+        TaskRow, //
     },
     text::{
         name_of,
@@ -75,8 +74,6 @@ pub struct Input<'a> {
 pub struct TaskCard {
     pub name: String,
     pub answer: Answer,
-    pub times: Times,
-    pub unknown: u64,
     /// An element `svg`.
     pub chart: String,
 }
@@ -98,8 +95,26 @@ pub struct Flame {
     pub name: &'static str,
     pub what: &'static str,
     pub sum: Short,
-    /// A file of type SVG.
+    /// The element `svg`; empty if there is no such time.
     pub svg: String,
+    /// Its height in pixels.
+    pub height: u32,
+}
+
+impl Flame {
+    fn new(part: Part, what: &'static str, sum: u64, svg: &str) -> Self {
+        // An element has no prologue.
+        let svg = svg.find("<svg").map_or("", |start| &svg[start..]);
+        let height = svg.split_once(" height=\"").map_or("", |(_, rest)| rest);
+        let height = height.split_once('"').and_then(|(text, _)| text.parse().ok());
+        Self {
+            name: part.name(),
+            what,
+            sum: Short(sum),
+            svg: svg.to_owned(),
+            height: height.unwrap_or(400),
+        }
+    }
 }
 
 /// The page.
@@ -209,8 +224,6 @@ fn card(input: &Input<'_>, task: &TaskSums) -> anyhow::Result<TaskCard> {
     let chart = series.map(|series| charts::over_time(series, input.summary.duration, &label));
     Ok(TaskCard {
         answer: Answer::new(task, details, has_states, function),
-        times: Times::new(&task.split, task.unknown),
-        unknown: task.unknown,
         chart: chart.transpose()?.unwrap_or_default(),
         name,
     })
@@ -269,12 +282,7 @@ fn flames(input: &Input<'_>) -> anyhow::Result<Vec<Flame>> {
         if sum != 0 {
             flame::svg(&folded, part, what, &mut svg)?;
         }
-        Ok(Flame {
-            name: part.name(),
-            what,
-            sum: Short(sum),
-            svg: String::from_utf8(svg)?,
-        })
+        Ok(Flame::new(part, what, sum, &String::from_utf8(svg)?))
     })
     .collect()
 }

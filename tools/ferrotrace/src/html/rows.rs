@@ -255,6 +255,9 @@ impl<'a> Rows<'a> {
                 waker_name(&blocked.waker)
             ));
         }
+        if let Some(behind) = long.behind {
+            reason.push(format!("waited behind {}", behind_name(behind)));
+        }
         match call.ending {
             Ending::Returned => {}
             Ending::Lost => reason.push("the record of its return was lost".to_owned()),
