@@ -145,7 +145,7 @@ pub fn histogram(
             .axis_style(LINE)
             .label_style(font)
             .x_labels(6)
-            .x_label_formatter(&|ns| Short(ns.round() as u64).to_string().replace(".00", ""))
+            .x_label_formatter(&|ns| decade(*ns))
             .draw()?;
         let bars = bins.iter().enumerate().filter(|(_, count)| **count != 0);
         chart.draw_series(bars.map(|(at, count)| {
@@ -161,6 +161,12 @@ pub fn histogram(
         root.present()?;
     }
     element(&svg, HISTOGRAM, label)
+}
+
+/// Returns the label at a power of ten: `10 us`.
+fn decade(ns: f64) -> String {
+    let text = Short(ns.round() as u64).to_string();
+    text.replace(".00 ", " ").replace(".0 ", " ")
 }
 
 /// Turns a file of plotters into an element of a page: it scales, has a name for screen readers,

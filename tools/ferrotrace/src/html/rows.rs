@@ -255,7 +255,9 @@ impl<'a> Rows<'a> {
                 waker_name(&blocked.waker)
             ));
         }
-        if let Some(behind) = long.behind {
+        // Less than 5 % of the time is not interesting.
+        let waited = call.own.wait.saturating_mul(20) >= call.own.wall();
+        if let Some(behind) = long.behind.filter(|_| waited) {
             reason.push(format!("waited behind {}", behind_name(behind)));
         }
         match call.ending {
