@@ -171,8 +171,9 @@ fn durations_are_between_the_smallest_and_the_largest() {
             };
             assert_eq!([calls, max], members(function, &["calls", "max_ns"])[..]);
             assert!(p50 <= p90 && p90 <= p99 && p99 <= max, "{function}");
+            // Half of the calls took at least p50. A quantile is exact to 1 %.
             let total = members(function, &["total_ns"])[0];
-            assert!(p50 <= 2 * total.max(max), "{function}");
+            assert!(calls / 2 * p50 / 100 * 99 <= total, "{function}");
         }
         // The lines of quantiles, and at least one bar for each function.
         assert!(page.elements["rect"] >= rows.len(), "{name}");
@@ -338,14 +339,14 @@ fn check_damaged(what: &str, content: &[u8]) -> bool {
 #[test]
 fn damaged_recordings_are_errors_or_pages() {
     let whole = data("compact-events.dat");
-    for cut in 0..40 {
-        let len = whole.len() * cut / 40;
+    for cut in 0..20 {
+        let len = whole.len() * cut / 20;
         assert!(!check_damaged(&format!("{len} bytes"), &whole[..len]));
     }
     // Most of the file are newlines in place of symbols.
     let places: Vec<_> = (0..whole.len()).filter(|at| whole[*at] != b'\n').collect();
     let mut pages = 0;
-    for n in 0..150 {
+    for n in 0..60 {
         let mut content = whole.clone();
         for k in 0..1 + n % 8 {
             let random = (n * 8 + k + 1) * 0x9e37_79b9;
@@ -353,5 +354,5 @@ fn damaged_recordings_are_errors_or_pages() {
         }
         pages += u32::from(check_damaged(&format!("mutation {n}"), &content));
     }
-    assert!(pages > 10, "{pages} pages");
+    assert!(pages > 5, "{pages} pages");
 }

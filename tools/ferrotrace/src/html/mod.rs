@@ -8,6 +8,7 @@
 mod answer;
 mod charts;
 mod collect;
+mod flames;
 mod longest;
 mod page;
 mod rows;

@@ -15,6 +15,10 @@ use super::{
     answer::Answer,
     charts,
     collect::Details,
+    flames::{
+        self,
+        Flame, //
+    },
     rows::{
         BehindRow,
         BlockedRow,
@@ -32,12 +36,7 @@ use super::{
     },
 };
 use crate::{
-    flame::{
-        self,
-        Part,
-        Stacks,
-        Threads, //
-    },
+    flame::Stacks,
     model::TaskId,
     summary::{
         Summary,
@@ -90,33 +89,6 @@ pub struct DurationRow<'a> {
     pub chart: String,
 }
 
-/// A flame graph.
-pub struct Flame {
-    pub name: &'static str,
-    pub what: &'static str,
-    pub sum: Short,
-    /// The element `svg`; empty if there is no such time.
-    pub svg: String,
-    /// Its height in pixels.
-    pub height: u32,
-}
-
-impl Flame {
-    fn new(part: Part, what: &'static str, sum: u64, svg: &str) -> Self {
-        // An element has no prologue.
-        let svg = svg.find("<svg").map_or("", |start| &svg[start..]);
-        let height = svg.split_once(" height=\"").map_or("", |(_, rest)| rest);
-        let height = height.split_once('"').and_then(|(text, _)| text.parse().ok());
-        Self {
-            name: part.name(),
-            what,
-            sum: Short(sum),
-            svg: svg.to_owned(),
-            height: height.unwrap_or(400),
-        }
-    }
-}
-
 /// The page.
 #[derive(Template)]
 #[template(path = "html/page.html")]
@@ -162,7 +134,7 @@ impl<'a> Page<'a> {
             blocked: rows.blocked(),
             behind: rows.behind(),
             longest: rows.longest(),
-            flames: flames(input)?,
+            flames: flames::all(input.stacks, input.names)?,
         })
     }
 }
@@ -265,24 +237,4 @@ fn range<'a>(all: impl Iterator<Item = &'a Histogram<u32>>) -> Range<u64> {
     }
     range.start = range.start.min(range.end);
     range
-}
-
-fn flames(input: &Input<'_>) -> anyhow::Result<Vec<Flame>> {
-    let folded = input.stacks.fold(input.names, Threads::ByName);
-    [
-        (Part::Wall, "all time"),
-        (Part::Run, "time on a CPU"),
-        (Part::Wait, "time waiting for a CPU"),
-        (Part::Block, "time blocked"),
-    ]
-    .into_iter()
-    .map(|(part, what)| {
-        let sum = folded.sum(part);
-        let mut svg = Vec::new();
-        if sum != 0 {
-            flame::svg(&folded, part, what, &mut svg)?;
-        }
-        Ok(Flame::new(part, what, sum, &String::from_utf8(svg)?))
-    })
-    .collect()
 }

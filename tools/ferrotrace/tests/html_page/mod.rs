@@ -9,7 +9,8 @@ use quick_xml::{
         BytesStart,
         Event, //
     },
-    Reader, //
+    Reader,
+    XmlVersion, //
 };
 
 /// A cell of a table.
@@ -85,7 +86,8 @@ impl Page {
         let mut value = None;
         for attribute in start.attributes() {
             let attribute = attribute.expect("an attribute");
-            let text = attribute.unescape_value().expect("escaped").into_owned();
+            let text = attribute.normalized_value(XmlVersion::Implicit1_0);
+            let text = text.expect("escaped").into_owned();
             match attribute.key.as_ref() {
                 b"src" | b"href" | b"xlink:href" | b"srcset" | b"data" | b"action" | b"poster" => {
                     self.references.push(text);
