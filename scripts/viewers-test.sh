@@ -3,8 +3,9 @@
 # Usage: viewers-test.sh
 #
 # Shows the recordings of tools/ferrotrace/tests/data in the programs that users have: timelines in
-# Perfetto (tests/viewers/timelines.py). Fetches an environment and these programs first, about
-# 1 GB, into the cache. The last line of output is `N passed, N failed, N skipped`.
+# Perfetto (tests/viewers/timelines.py), and pages in Chromium (tests/viewers/page.py). Fetches an
+# environment and these programs first, about 1 GB, into the cache. The last line of output is
+# `N passed, N failed, N skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -25,6 +26,14 @@ esac
 work=$top/build/viewers
 rm -rf "$work"
 mkdir -p "$work"
-"$top/scripts/env.sh" python3 "$top/tests/viewers/timelines.py" "$viewers" \
-	"$top/build/tools-$native/ferrotrace" "$work" \
-	"$top"/tools/ferrotrace/tests/data/*-events.dat.gz
+status=0
+for test in timelines page; do
+	"$top/scripts/env.sh" python3 "$top/tests/viewers/$test.py" "$viewers" \
+		"$top/build/tools-$native/ferrotrace" "$work" \
+		"$top"/tools/ferrotrace/tests/data/*-events.dat.gz >"$work/log" || status=1
+	sed '$d' "$work/log"
+	tail -n 1 "$work/log" >>"$work/totals"
+done
+awk '{ passed += $1; failed += $3; skipped += $5 }
+	END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' "$work/totals"
+exit "$status"

@@ -3,8 +3,8 @@
 //
 // Opens a page of `ferrotrace html` in Chromium as a file, in the size of a small laptop. Fails if
 // the page writes an error to the console, or requests anything else; if a click on the head of a
-// column does not sort its table; if a click on a frame of a flame graph does not enlarge it; or if
-// the page shows less without JavaScript. Saves a picture of the page.
+// column does not sort its table; if a click on a frame of a flame graph does not enlarge it; if it
+// is not dark for users who prefer this; or if it shows less without JavaScript. Saves a picture.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -57,14 +57,11 @@ async function checkSorting(page, table, head, order) {
   }
 }
 
-// The height of the page and the size of its parts that can be seen.
-function shown(page) {
-  return page.evaluate(() => {
-    const rows = [...document.querySelectorAll('tr')];
-    const charts = [...document.querySelectorAll('svg, iframe')];
-    const big = charts.filter((chart) => chart.getBoundingClientRect().width > 200);
-    return { charts: big.length, rows: rows.filter((row) => row.checkVisibility()).length };
-  });
+// The numbers of rows and of charts that can be seen.
+async function shown(page) {
+  const rows = await page.locator('tr:visible').count();
+  const charts = await page.locator('svg:visible, iframe:visible').count();
+  return { rows, charts };
 }
 
 try {
@@ -84,18 +81,21 @@ try {
   const after = await narrow.boundingBox();
   assert.ok(after.width > 1.2 * before.width, `${before.width} to ${after.width} pixels`);
 
+  // Frames must follow the size of the page.
+  for (const width of [1000, 800, 1200, 1366]) {
+    await page.screenshot({ fullPage: true });
+    await page.setViewportSize({ width, height: 768 });
+  }
+
   const plain = await open({ javaScriptEnabled: false });
   assert.equal(await plain.locator('th button').count(), 0);
   const dark = await open({ colorScheme: 'dark' });
   const [light, black] = await Promise.all([page, dark].map((page) =>
     page.evaluate(() => getComputedStyle(document.body).backgroundColor)));
   assert.notEqual(light, black, 'the page is not dark if the user prefers this');
-  const scripted = await shown(dark);
-  assert.ok(scripted.charts > 10 && scripted.rows > 50, JSON.stringify(scripted));
-  // Playwright evaluates nothing in a page without JavaScript: count by its own means.
-  assert.equal(await plain.locator('tr:visible').count(), scripted.rows);
-  assert.equal(await plain.locator('svg:visible, iframe:visible').count(),
-    await dark.locator('svg:visible, iframe:visible').count());
+  const { rows, charts } = await shown(dark);
+  assert.ok(charts > 10 && rows > 50, `${rows} rows, ${charts} charts`);
+  assert.deepEqual(await shown(plain), { rows, charts }, 'without JavaScript');
 } catch (error) {
   errors.push(error.message);
 }

@@ -62,12 +62,20 @@ impl Answer {
             (split.run, "was spent on a CPU", &run_reason),
             (split.wait, "was spent waiting for a CPU", &wait_reason),
             (split.block, "was spent blocked", &block_reason),
-            (task.unknown, "is unknown, because events are missing", &None),
+            (
+                task.unknown,
+                "is unknown, because events are missing",
+                &None,
+            ),
         ]
         .into_iter()
         .max_by_key(|(part, _, _)| *part)
         .unwrap_or((0, "is unknown", &None));
-        let time = if has_states { "time" } else { "time in recorded calls" };
+        let time = if has_states {
+            "time"
+        } else {
+            "time in recorded calls"
+        };
         let name = name_of(task);
         let share = Share(part, whole);
         let headline = match reason {

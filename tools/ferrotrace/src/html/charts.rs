@@ -95,7 +95,11 @@ pub fn over_time(series: &Series, span: u64, label: &str) -> anyhow::Result<Stri
             .y_label_formatter(&|value| format!("{:.0} %", value * 100.0))
             .draw()?;
         // Each area is drawn over the larger one: what remains visible are the parts.
-        chart.draw_series(AreaSeries::new(steps(|r, w, b| r + w + b), 0.0, BLOCK.filled()))?;
+        chart.draw_series(AreaSeries::new(
+            steps(|r, w, b| r + w + b),
+            0.0,
+            BLOCK.filled(),
+        ))?;
         chart.draw_series(AreaSeries::new(steps(|r, w, _| r + w), 0.0, WAIT.filled()))?;
         chart.draw_series(AreaSeries::new(steps(|r, _, _| r), 0.0, RUN.filled()))?;
         root.present()?;
@@ -152,7 +156,10 @@ pub fn histogram(
             let from = first + at as f64;
             // A single call must be visible.
             let height = (*count as f64 / highest).max(0.05);
-            Rectangle::new([(edge(from), 0.0), (edge(from + 1.0), height)], BAR.filled())
+            Rectangle::new(
+                [(edge(from), 0.0), (edge(from + 1.0), height)],
+                BAR.filled(),
+            )
         }))?;
         chart.draw_series(marks.iter().map(|mark| {
             let at = (*mark as f64).clamp(start, end);

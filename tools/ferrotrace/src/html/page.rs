@@ -230,11 +230,10 @@ fn durations<'a>(input: &Input<'a>, rows: &Rows<'a>) -> anyhow::Result<Vec<Durat
 
 /// Returns the smallest and the largest duration in ns, so that all histograms have the same axis.
 fn range<'a>(all: impl Iterator<Item = &'a Histogram<u32>>) -> Range<u64> {
-    let mut range = u64::MAX..0;
+    let (mut shortest, mut longest) = (u64::MAX, 1);
     for durations in all {
-        range.start = range.start.min(durations.min().max(1));
-        range.end = range.end.max(durations.max());
+        shortest = shortest.min(durations.min().max(1));
+        longest = longest.max(durations.max());
     }
-    range.start = range.start.min(range.end);
-    range
+    shortest.min(longest)..longest
 }

@@ -135,9 +135,6 @@ mod tests {
     #[test]
     fn digits_are_grouped() {
         assert_eq!(Grouped(999).to_string(), "999");
-        assert_eq!(
-            Grouped(1_234_567).to_string(),
-            "1\u{202f}234\u{202f}567"
-        );
+        assert_eq!(Grouped(1_234_567).to_string(), "1\u{202f}234\u{202f}567");
     }
 }

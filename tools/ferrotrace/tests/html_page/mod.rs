@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! Reads a page. It is well-formed XML as well, so a parser of XML finds all mistakes.
+#![allow(dead_code, reason = "no test uses all of it")]
 
 use std::collections::BTreeMap;
 
@@ -53,7 +54,10 @@ impl Page {
         let mut reader = Reader::from_str(text);
         loop {
             let at = reader.buffer_position();
-            match reader.read_event().unwrap_or_else(|e| panic!("at {at}: {e}")) {
+            match reader
+                .read_event()
+                .unwrap_or_else(|e| panic!("at {at}: {e}"))
+            {
                 Event::Start(start) => {
                     page.start(&start);
                     page.path.push(name(start.name().as_ref()));
@@ -148,7 +152,10 @@ impl Page {
 
     /// Returns the time of a flame graph in ns: that of its lowest frame.
     pub fn all_ns(&self) -> u64 {
-        let title = self.titles.iter().find_map(|title| title.strip_prefix("all ("));
+        let title = self
+            .titles
+            .iter()
+            .find_map(|title| title.strip_prefix("all ("));
         let (digits, _) = title.and_then(|title| title.split_once(" ns")).expect("ns");
         digits.replace(',', "").parse().expect(digits)
     }
