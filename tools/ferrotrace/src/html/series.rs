@@ -65,7 +65,7 @@ impl Series {
         // The parts up to each boundary are subtracted from each other, so that no ns is lost.
         let mut before = Split::default();
         for number in from..=to {
-            let boundary = (number as u64 + 1) << self.shift;
+            let boundary = (number as u64 + 1).saturating_mul(1 << self.shift);
             let after = until(boundary.min(end));
             self.buckets[number - self.first] += after - before;
             before = after;
@@ -150,5 +150,15 @@ mod tests {
         assert_eq!(buckets[index], run(100));
         let used = buckets.iter().filter(|bucket| bucket.wall() != 0);
         assert_eq!(used.count(), 2);
+    }
+
+    #[test]
+    fn the_largest_times_have_a_bucket() {
+        let mut series = Series::default();
+        series.add(0, 10, &run(10));
+        series.add(u64::MAX - 10, u64::MAX, &run(10));
+        let (_, first, buckets) = series.fit(u64::MAX);
+        assert_eq!((first, buckets.len()), (0, BUCKETS));
+        assert_eq!(buckets.last(), Some(&run(10)));
     }
 }
