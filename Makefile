@@ -102,7 +102,8 @@ help:
 #:                     are in build/test-all.md. ROWS='lts soak-memory' selects rows. BRIEF=1 runs
 #:                     all rounds only on the stock kernel and in tests of failing allocations
 #: make host-test      run the tests that need no kernel
-#: make viewers-test   show recordings in Perfetto, and compare what it finds with the summary
+#: make viewers-test   show recordings in Perfetto, and compare what it finds with the summary;
+#:                     open pages of `ferrotrace html` in Chromium
 #: make bench          count the instructions that tracing adds, compare with the kernel's own
 #:                     tracers, and measure the time; JSON=file writes the results as JSON
 #: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch, style, layers

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! `ferrotrace html` with files that are cut off or damaged: a message and no page, or a whole page.
+//! `ferrotrace html` with files that are cut off or damaged: a message and no page, or a page.
 
 mod common;
 mod html_page;

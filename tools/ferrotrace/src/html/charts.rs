@@ -34,7 +34,7 @@ use super::{
     text::Short, //
 };
 
-/// The colors of the style sheet, by what they stand for.
+/// The colors of the style sheet, by their meanings.
 const RUN: RGBColor = RGBColor(0x2e, 0x8b, 0x57);
 const WAIT: RGBColor = RGBColor(0xe0, 0x9b, 0x14);
 const BLOCK: RGBColor = RGBColor(0x76, 0x84, 0xb8);

@@ -42,7 +42,7 @@ const REASONS: usize = 256;
 /// The number of significant decimal digits of durations in histograms.
 const DIGITS: u8 = 2;
 
-/// What is known of one task.
+/// The details of one task.
 #[derive(Default)]
 pub struct TaskDetails {
     /// Its states over time.
@@ -130,7 +130,7 @@ impl<K: std::hash::Hash + Eq> Reasons<K> {
     }
 }
 
-/// What is collected.
+/// The details of a recording.
 #[derive(Default)]
 pub struct Details {
     /// The time of the first event.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the template `templates/html/page.html` shows.
+//! The page: the content for the template `templates/html/page.html`.
 
 use std::{
     cmp::Reverse,
@@ -49,7 +49,7 @@ const TASKS: usize = 4;
 /// The maximum number of functions with a histogram.
 const HISTOGRAMS: usize = 16;
 
-/// What the page is made from.
+/// The input of the page.
 pub struct Input<'a> {
     /// The file of the recording.
     pub file: &'a Path,
@@ -59,7 +59,7 @@ pub struct Input<'a> {
     pub cpus: usize,
     /// The sums.
     pub summary: &'a Summary,
-    /// What the summary does not have.
+    /// The details that the summary does not have.
     pub details: &'a Details,
     /// The call paths.
     pub stacks: &'a Stacks,
@@ -120,10 +120,12 @@ impl<'a> Page<'a> {
             names: input.names,
             limit: input.limit,
         };
+        // The directory has no meaning on another machine.
+        let name = input.file.file_name().unwrap_or(input.file.as_os_str());
         let cards = main_tasks(input.summary);
         let cards = cards.into_iter().map(|task| card(input, task));
         Ok(Self {
-            file: input.file.display().to_string(),
+            file: name.to_string_lossy().into_owned(),
             facts: facts(input),
             losses: losses(input.summary),
             has_states: input.summary.has_states,
@@ -165,8 +167,8 @@ fn losses(summary: &Summary) -> Option<String> {
         _ => "at least ",
     };
     Some(format!(
-        "Records were lost at {} places, {least}{} records. Times are incomplete: record again with a \
-         larger buffer (ferrotrace record --buffer), or fewer functions.",
+        "Records were lost at {} places, {least}{} records. Times are incomplete: record again \
+         with a larger buffer (--buffer), or fewer functions.",
         Grouped(summary.losses),
         Grouped(summary.lost)
     ))

@@ -72,8 +72,8 @@ impl Series {
         }
     }
 
-    /// Returns the series in buckets that are wide enough for a time of `span` ns: their width in ns,
-    /// the number of the first one, and their content.
+    /// Returns the series in buckets that are wide enough for a time of `span` ns: their width in
+    /// ns, the number of the first one, and their content.
     pub fn fit(mut self, span: u64) -> (u64, usize, Vec<Split>) {
         self.widen(span.checked_ilog2().map_or(0, |log| log + 1));
         (1 << self.shift, self.first, self.buckets)

@@ -23,7 +23,7 @@ pub struct Cell {
     pub text: String,
 }
 
-/// What tests need of a page, or of a flame graph in it.
+/// The parts of a page, or of a flame graph in it, that tests compare.
 #[derive(Debug, Default)]
 pub struct Page {
     /// The text of `h1`.
