@@ -15,11 +15,12 @@ import sys
 
 import flamegraph
 import kernelshark
+import page
 import perfetto
 import speedscope
 from recording import Recording
 
-VIEWERS = (perfetto, speedscope, flamegraph, kernelshark)
+VIEWERS = (perfetto, speedscope, flamegraph, page, kernelshark)
 ERRORS = (AssertionError, LookupError, OSError, ValueError, subprocess.SubprocessError)
 
 

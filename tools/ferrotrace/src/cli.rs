@@ -15,6 +15,7 @@ use crate::{
     export,
     flame,
     generate,
+    html,
     record,
     report,
     summary,
@@ -37,6 +38,7 @@ enum Verb {
     Timeline(timeline::Args),
     Flame(flame::Args),
     Export(export::Args),
+    Html(html::Args),
     Check(check::Args),
     #[command(hide = true)]
     Generate(generate::Args),
@@ -52,6 +54,7 @@ impl Cli {
             Verb::Timeline(args) => timeline::run(&args),
             Verb::Flame(args) => flame::run(&args),
             Verb::Export(args) => export::run(&args),
+            Verb::Html(args) => html::run(&args),
             Verb::Check(args) => check::run(&args),
             Verb::Generate(args) => generate::run::<Self>(&args),
         }

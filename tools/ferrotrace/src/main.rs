@@ -8,6 +8,7 @@ mod cli;
 mod export;
 mod flame;
 mod generate;
+mod html;
 mod model;
 mod output;
 mod record;

@@ -74,6 +74,23 @@ impl Recording {
         Ok(Self { input, limit })
     }
 
+    /// Returns the number of CPUs of the machine that recorded.
+    pub fn cpus(&self) -> usize {
+        self.input.cpus()
+    }
+
+    /// Returns the release and the architecture of the kernel that recorded, if they are known.
+    pub fn kernel(&self) -> Option<String> {
+        let uname = self.input.uname()?.to_string_lossy();
+        // Name, host, release, architecture: a host has no spaces in its name.
+        let mut words = uname.split_whitespace().skip(2);
+        let release = words.next()?;
+        Some(match words.next() {
+            Some(architecture) => format!("{release} ({architecture})"),
+            None => release.to_owned(),
+        })
+    }
+
     /// Returns the format of an event by its name, and its group if there are several.
     pub fn format_by_name(&self, system: Option<&str>, name: &str) -> Option<EventFormat<'_>> {
         let system = system.map(CString::new).transpose().ok()?;

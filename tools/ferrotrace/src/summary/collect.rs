@@ -72,7 +72,8 @@ pub struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, ns: u64) {
+    /// Adds an interval.
+    pub fn add(&mut self, ns: u64) {
         self.count += 1;
         self.total = self.total.saturating_add(ns);
         self.max = self.max.max(ns);
@@ -184,7 +185,8 @@ impl Summary {
     }
 }
 
-fn place(blocked: &Blocked) -> Place {
+/// Returns where a task was blocked.
+pub fn place(blocked: &Blocked) -> Place {
     let mut waker = blocked.waker;
     if waker.context != 0 {
         waker.task = TaskName::default();

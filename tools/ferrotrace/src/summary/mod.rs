@@ -26,7 +26,18 @@ use crate::{
     recording::Recording, //
 };
 
-pub use collect::Summary;
+pub use collect::{
+    place,
+    FuncSums,
+    Place,
+    Sum,
+    Summary,
+    TaskSums, //
+};
+pub use text::{
+    Ms,
+    Percent, //
+};
 
 /// Shows where the time went.
 ///

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// A time in ms with three digits after the point.
-struct Ms(u64);
+pub struct Ms(pub u64);
 
 impl fmt::Display for Ms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -28,7 +28,7 @@ impl fmt::Display for Ms {
 }
 
 /// A part of a time, in percent.
-struct Percent(u64, u64);
+pub struct Percent(pub u64, pub u64);
 
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

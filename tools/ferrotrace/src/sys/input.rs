@@ -96,6 +96,22 @@ impl Input {
         unsafe { bindings::tep_is_file_bigendian(self.tep()) }
     }
 
+    /// Returns the number of CPUs of the machine that recorded.
+    pub fn cpus(&self) -> usize {
+        // SAFETY: The handle of libtraceevent is valid while the recording is open.
+        let cpus = unsafe { bindings::tep_get_cpus(self.tep()) };
+        usize::try_from(cpus).unwrap_or(0)
+    }
+
+    /// Returns name, host, release and architecture of the kernel that recorded, as `uname` prints
+    /// them, if the file has them.
+    pub fn uname(&self) -> Option<&CStr> {
+        // SAFETY: The handle is valid.
+        let uname = unsafe { bindings::tracecmd_get_uname(self.handle.as_ptr()) };
+        // SAFETY: The library keeps its strings while the recording is open.
+        (!uname.is_null()).then(|| unsafe { CStr::from_ptr(uname) })
+    }
+
     /// Returns the format of an event by its name; of any group if there is no `system`.
     pub fn event(&self, system: Option<&CStr>, name: &CStr) -> Option<EventFormat<'_>> {
         let system = system.map_or(ptr::null(), CStr::as_ptr);

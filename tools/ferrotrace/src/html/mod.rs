@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! `ferrotrace html`: writes a page that shows where the time went.
+//!
+//! The summary, [`Details`] and the stacks of the flame graphs are collected in one pass. `page`
+//! turns them into what the template shows.
+
+mod answer;
+mod charts;
+mod collect;
+mod flames;
+mod longest;
+mod page;
+mod rows;
+mod series;
+mod text;
+
+use std::{
+    fs,
+    ops::ControlFlow,
+    path::PathBuf,
+    process::ExitCode, //
+};
+
+use anyhow::Context;
+use askama::Template;
+
+use crate::{
+    flame::Stacks,
+    model::{
+        Call,
+        Interval,
+        Model,
+        OpenCall,
+        State,
+        Task,
+        Visitor, //
+    },
+    recording::Recording,
+    summary::{
+        Sort,
+        Summary, //
+    },
+};
+use collect::Details;
+use page::{
+    Input,
+    Page, //
+};
+
+/// Writes a page that shows where the time went, in one file for any browser.
+///
+/// It has the tables of 'ferrotrace summary', run, wait and block over time, flame graphs, the
+/// longest calls with their callers, and histograms of durations. It needs no network.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  ferrotrace html
+  ferrotrace html trace.dat -o slow.html
+  ferrotrace html -n 200 trace.dat")]
+pub struct Args {
+    /// The recording, a file of 'ferrotrace record' or 'trace-cmd record'.
+    #[arg(default_value = "trace.dat")]
+    file: PathBuf,
+    /// The file to write.
+    #[arg(short, long, default_value = "trace.html", value_name = "FILE")]
+    output: PathBuf,
+    /// The maximum number of lines in each table; 0 is all.
+    #[arg(short = 'n', long, default_value_t = 30, value_name = "N")]
+    limit: usize,
+}
+
+/// All that is collected from a recording.
+#[derive(Default)]
+struct Collected {
+    summary: Summary,
+    details: Details,
+    stacks: Stacks,
+}
+
+impl Visitor for Collected {
+    fn state_begin(&mut self, task: &Task, at: u64, state: State) {
+        self.details.state_begin(task, at, state);
+        self.stacks.state_begin(task, at, state);
+    }
+
+    fn state_end(&mut self, task: &Task, interval: &Interval) {
+        self.summary.state_end(task, interval);
+        self.details.state_end(task, interval);
+        self.stacks.state_end(task, interval);
+    }
+
+    fn call_begin(&mut self, task: &Task, call: &OpenCall) {
+        self.stacks.call_begin(task, call);
+    }
+
+    fn call_end(&mut self, task: &Task, call: &Call) {
+        self.summary.call_end(task, call);
+        self.details.call_end(task, call);
+        self.stacks.call_end(task, call);
+    }
+}
+
+/// Runs `ferrotrace html`.
+///
+/// # Errors
+///
+/// If the recording is damaged, or if the page cannot be written.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let recording = Recording::open(&args.file)?;
+    let mut collected = Collected::default();
+    let mut model = Model::default();
+    let mut symbols = recording.symbols();
+    recording.for_each(&mut symbols, |event, symbols| {
+        collected.summary.count(event);
+        collected.details.begin(event.time);
+        model.event(event, symbols, &mut collected);
+        ControlFlow::Continue(())
+    })?;
+    model.finish(&mut collected);
+    collected.summary.finish(model.span(), Sort::Total);
+    let page = Page::new(&Input {
+        file: &args.file,
+        kernel: recording.kernel(),
+        cpus: recording.cpus(),
+        summary: &collected.summary,
+        details: &collected.details,
+        stacks: &collected.stacks,
+        names: symbols.names(),
+        limit: match args.limit {
+            0 => usize::MAX,
+            limit => limit,
+        },
+    })?;
+    let text = page.render()?;
+    fs::write(&args.output, text).with_context(|| args.output.display().to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
