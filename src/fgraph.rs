@@ -220,11 +220,7 @@ impl GraphHook for Graph {
             return false;
         }
         let when = self.when();
-        let (marks, opens) = match when {
-            When::AtCall | When::AtCallPacked => (WRITTEN, task_word::NOT_SAVED),
-            When::IfNeeded => (0, task_word::UNWRITTEN | task_word::NOT_SAVED),
-            When::IfLong => (0, task_word::ANY_UNWRITTEN | task_word::NOT_SAVED),
-        };
+        let marks = if when.is_at_call() { WRITTEN } else { 0 };
         let Some(frame) = call.reserve_frame(call.task().switches(), marks) else {
             self.overrun();
             return false;
@@ -233,7 +229,7 @@ impl GraphHook for Graph {
             self.write_open(&call.reborrow(), call.context(), 1);
             state &= !task_word::ANY_UNWRITTEN;
         }
-        notes.set(state | opens);
+        notes.set(state | task_word::set_on_entry(when));
         if when.is_at_call() && !self.write_now(call) {
             frame.invalidate();
             return false;
@@ -308,7 +304,7 @@ impl GraphHook for Graph {
         Some(FastPathConfig {
             slow_mask: task_word::SEEN | task_word::TAG | task_word::NOTRACE | task_word::CHOSEN,
             slow_value: initial(tag),
-            set_on_entry: task_word::ANY_UNWRITTEN | task_word::NOT_SAVED,
+            set_on_entry: When::ALL.map(task_word::set_on_entry),
             unwritten: task_word::ANY_UNWRITTEN,
             unwritten_callers: task_word::UNWRITTEN_CALLERS,
             written: WRITTEN,

@@ -10,6 +10,7 @@
 
 use crate::ktrace::fgraph::{
     Open,
+    When,
     SHORT_TAG_BITS, //
 };
 
@@ -39,6 +40,16 @@ pub(super) const DEPTH: u32 = 0xff << DEPTH_SHIFT;
 const TAG_SHIFT: u32 = 20;
 pub(super) const TAG: u32 = ((1 << SHORT_TAG_BITS) - 1) << TAG_SHIFT;
 const _: () = assert!(TAG_SHIFT + SHORT_TAG_BITS <= u32::BITS);
+
+/// Returns the flags that a call sets, depending on when its entry is written.
+#[inline]
+pub(super) fn set_on_entry(when: When) -> u32 {
+    match when {
+        When::IfLong => ANY_UNWRITTEN | NOT_SAVED,
+        When::IfNeeded => UNWRITTEN | NOT_SAVED,
+        When::AtCall | When::AtCallPacked => NOT_SAVED,
+    }
+}
 
 /// Returns the flags of a task inside a function of `set_graph_function`, after a return at this
 /// depth.

@@ -44,6 +44,16 @@ pub enum When {
 }
 
 impl When {
+    /// All values, in the order of their numbers.
+    pub const ALL: [Self; Self::NR] = [
+        Self::IfLong,
+        Self::IfNeeded,
+        Self::AtCall,
+        Self::AtCallPacked,
+    ];
+    /// The number of values.
+    pub const NR: usize = 4;
+
     /// Reads the value of [`FastPathConfig::when`].
     #[inline]
     pub fn read(from: &Atomic<u32>) -> Self {
@@ -76,15 +86,14 @@ pub struct FastPathConfig<'a> {
     pub slow_mask: u32,
     /// These values: with any other value, a call takes the slow path.
     pub slow_value: u32,
-    /// Bits that a fast-path call sets.
-    pub set_on_entry: u32,
-    /// The bits of `set_on_entry` that say that there may be open calls whose entries are not
-    /// written. A call whose entry is written when it begins does not set them. They are cleared
-    /// when something was written.
+    /// Bits that a fast-path call sets, for each [`When`].
+    pub set_on_entry: [u32; When::NR],
+    /// The bits that say that there may be open calls whose entries are not written. They are
+    /// cleared when something was written.
     pub unwritten: u32,
-    /// The bit of `unwritten` that says that these may be more than the innermost call. If entries
-    /// are written [`When::IfNeeded`], it is not set, because each call has the entry of its caller
-    /// written. If it is set then, a call takes the slow path.
+    /// The bit of `unwritten` that says that these may be more than the innermost call. A call
+    /// whose entry is written [`When::IfNeeded`] does not set it, because the entry of its caller
+    /// is written first. If it is set then, a call takes the slow path.
     pub unwritten_callers: u32,
     /// The flag of a frame that says that the entry is written.
     pub written: u32,
@@ -102,7 +111,7 @@ pub struct FastPathConfig<'a> {
 #[repr(C)]
 struct FastPathPointers {
     slow_mask: usize,
-    set_on_entry: usize,
+    set_on_entry: [usize; When::NR],
     unwritten: usize,
     unwritten_callers: usize,
     when: *const Atomic<u32>,
@@ -117,7 +126,7 @@ same_as_c!(FastPathPointers, ktrace_fast_path);
 impl FastPathPointers {
     const NONE: Self = Self {
         slow_mask: 0,
-        set_on_entry: 0,
+        set_on_entry: [0; When::NR],
         unwritten: 0,
         unwritten_callers: 0,
         when: null(),
@@ -130,7 +139,7 @@ impl FastPathPointers {
     fn new(fast_path: &FastPathConfig<'_>) -> Self {
         Self {
             slow_mask: fast_path.slow_mask as usize,
-            set_on_entry: fast_path.set_on_entry as usize,
+            set_on_entry: fast_path.set_on_entry.map(|bits| bits as usize),
             unwritten: fast_path.unwritten as usize,
             unwritten_callers: fast_path.unwritten_callers as usize,
             when: fast_path.when,

@@ -22,6 +22,7 @@ enum ktrace_when {
 	KTRACE_AT_CALL,
 	/* When the call begins, in a packed record if possible. */
 	KTRACE_AT_CALL_PACKED,
+	KTRACE_NR_WHEN,
 };
 
 /*
@@ -30,7 +31,8 @@ enum ktrace_when {
  */
 struct ktrace_fast_path {
 	unsigned long slow_mask;
-	unsigned long set_on_entry;
+	/* For each enum ktrace_when. */
+	unsigned long set_on_entry[KTRACE_NR_WHEN];
 	unsigned long unwritten;
 	unsigned long unwritten_callers;
 	const u32 *when;
