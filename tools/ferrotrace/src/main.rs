@@ -5,13 +5,16 @@
 
 mod check;
 mod cli;
+mod control;
 mod generate;
+mod leftovers;
 mod model;
 mod output;
 mod record;
 mod recording;
 mod report;
 mod signals;
+mod stats;
 mod summary;
 mod sys;
 mod timeline;

@@ -6,7 +6,6 @@ mod args;
 mod child;
 mod command;
 mod filter;
-mod leftovers;
 mod progress;
 mod recorder;
 mod session;
@@ -26,6 +25,7 @@ use clap::{
 pub use args::Args;
 
 use child::CannotExecute;
+use crate::signals;
 use session::Interrupted;
 
 /// Runs `ferrotrace record`.
@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Err(error) => error,
     };
     if let Some(Interrupted(signal)) = error.downcast_ref() {
-        return Ok(ExitCode::from(session::signal_code(*signal)));
+        return Ok(ExitCode::from(signals::exit_code(*signal)));
     }
     match error.downcast_ref::<CannotExecute>() {
         Some(reason) => {
