@@ -16,7 +16,8 @@ use crate::{
     record,
     report,
     summary,
-    timeline, //
+    timeline,
+    top, //
 };
 
 /// Records where the time of tasks goes, and shows it.
@@ -33,6 +34,7 @@ enum Verb {
     Report(report::Args),
     Summary(summary::Args),
     Timeline(timeline::Args),
+    Top(top::Args),
     Check(check::Args),
     #[command(hide = true)]
     Generate(generate::Args),
@@ -46,6 +48,7 @@ impl Cli {
             Verb::Report(args) => report::run(&args),
             Verb::Summary(args) => summary::run(&args),
             Verb::Timeline(args) => timeline::run(&args),
+            Verb::Top(args) => top::run(&args),
             Verb::Check(args) => check::run(&args),
             Verb::Generate(args) => generate::run::<Self>(&args),
         }

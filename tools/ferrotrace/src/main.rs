@@ -18,6 +18,7 @@ mod stats;
 mod summary;
 mod sys;
 mod timeline;
+mod top;
 mod tracefs;
 mod units;
 

@@ -189,7 +189,7 @@ impl Decoder {
 
     /// Returns the id of the event of a record.
     #[inline]
-    pub(super) fn id(&self, data: &[u8]) -> u16 {
+    pub fn id(&self, data: &[u8]) -> u16 {
         u16::try_from(self.id.get(data).unwrap_or(0)).unwrap_or(0)
     }
 
