@@ -104,9 +104,10 @@ fn collect(
 
 /// Writes what `ferrotrace summary --json` prints, for tests of other verbs.
 #[cfg(test)]
-pub fn write_json(recording: &Recording, out: &mut impl Write) -> anyhow::Result<()> {
+pub fn write_json(file: &std::path::Path, out: &mut impl Write) -> anyhow::Result<()> {
+    let recording = Recording::open(file)?;
     let mut symbols = recording.symbols();
-    let summary = collect(recording, &mut symbols, Sort::Total)?;
+    let summary = collect(&recording, &mut symbols, Sort::Total)?;
     Ok(json::write(out, &summary, symbols.names())?)
 }
 

@@ -82,9 +82,9 @@ fn recording(test: &str, name: &str) -> PathBuf {
 /// Passes the events of a recording to a view with intervals of `interval` ns.
 fn replay(test: &str, name: &str, interval: u64) -> Replay {
     let path = recording(test, name);
-    let recording = Recording::open(&path).expect("a recording");
     let mut json = Vec::new();
-    summary::write_json(&recording, &mut json).expect("a summary");
+    summary::write_json(&path, &mut json).expect("a summary");
+    let recording = Recording::open(&path).expect("a recording");
     let mut data = Data::default();
     let mut model = Model::default();
     let mut symbols = recording.symbols();
@@ -277,7 +277,7 @@ fn sizes() {
             assert!(lines[0].contains("too small: at least 60 x 16"), "{}", lines[0]);
             continue;
         }
-        for text in ["lost 3", "% ", "last 60 intervals", "scope", "TID COMM", "p50", "q quit"] {
+        for text in ["lost 3", "% ", " <- ", "last 60 intervals", "scope", "TID COMM", "p50", "q quit"] {
             assert!(lines.iter().any(|line| line.contains(text)), "{width}: {text} {lines:#?}");
         }
     }
