@@ -24,8 +24,8 @@ use clap::{
 
 pub use args::Args;
 
-use child::CannotExecute;
 use crate::signals;
+use child::CannotExecute;
 use session::Interrupted;
 
 /// Runs `ferrotrace record`.

@@ -30,9 +30,7 @@ use super::{
     },
 };
 use crate::{
-    control,
-    leftovers,
-    signals,
+    control, leftovers, signals,
     tracefs::{
         Instance,
         Tracefs, //

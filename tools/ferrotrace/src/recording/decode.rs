@@ -229,12 +229,7 @@ impl Decoder {
 
     /// Decodes a record. `None` if the event is not known, or the record is too short.
     #[inline]
-    fn decode<'a>(
-        &self,
-        id: u16,
-        data: &'a [u8],
-        symbols: &mut Symbols<'_>,
-    ) -> Option<Kind<'a>> {
+    fn decode<'a>(&self, id: u16, data: &'a [u8], symbols: &mut Symbols<'_>) -> Option<Kind<'a>> {
         let reader = self.readers.get(usize::from(id))?.as_ref()?;
         reader(data, symbols)
     }

@@ -97,11 +97,7 @@ impl Packs {
             Some((format.id(), layout))
         };
         let event = event();
-        let buffers = if event.is_some() {
-            nr_buffers
-        } else {
-            0
-        };
+        let buffers = if event.is_some() { nr_buffers } else { 0 };
         Self {
             event,
             order: Order {

@@ -166,7 +166,11 @@ impl Visitor for Summary {
             State::Dead => {}
         }
         match &interval.detail {
-            Detail::Blocked(blocked) => self.by_place.entry(Place::new(blocked)).or_default().add(ns),
+            Detail::Blocked(blocked) => self
+                .by_place
+                .entry(Place::new(blocked))
+                .or_default()
+                .add(ns),
             Detail::Behind(prev, _) => self.by_prev.entry(*prev).or_default().add(ns),
             Detail::None | Detail::Left(_) => {}
         }

@@ -72,7 +72,9 @@ impl CpuBuffer {
             Ok(len) => self.page[len..].fill(0),
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
             Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(true),
-            Err(error) => return Err(error).with_context(|| format!("the buffer of CPU {}", self.cpu)),
+            Err(error) => {
+                return Err(error).with_context(|| format!("the buffer of CPU {}", self.cpu))
+            }
         }
         // SAFETY: The parser is valid, and the page is a sub-buffer as the kernel has written it,
         // which stays in place and unchanged until the parser gets the next one.

@@ -182,7 +182,8 @@ mod tests {
 
     #[test]
     fn functions_of_kallsyms() {
-        let text = "ffffffff81000000 T _stext\nffffffff82000000 D data\nffffffffc0000000 t f\t[m]\n";
+        let text =
+            "ffffffff81000000 T _stext\nffffffff82000000 D data\nffffffffc0000000 t f\t[m]\n";
         let expected = "ffffffff81000000 T _stext\nffffffffc0000000 t f\t[m]\n";
         assert_eq!(functions(text), expected);
         assert_eq!(functions("?\n\n"), "");

@@ -2,14 +2,7 @@
 
 //! An open recording: its buffers, symbols and task names.
 
-use std::{
-    ffi::CString,
-    fs::File,
-    io::Read,
-    os::unix::ffi::OsStrExt,
-    path::Path,
-    ptr::NonNull,
-};
+use std::{ffi::CString, fs::File, io::Read, os::unix::ffi::OsStrExt, path::Path, ptr::NonNull};
 
 use anyhow::{
     bail,

@@ -81,7 +81,12 @@ impl<'a> Live<'a> {
     pub fn start(instance: Instance, formats: &'a Formats, args: &Args) -> anyhow::Result<Self> {
         configure(&instance, args)?;
         let page_size = match instance.read("buffer_subbuf_size_kb") {
-            Ok(text) => text.trim().parse::<usize>().context("buffer_subbuf_size_kb")? * 1024,
+            Ok(text) => {
+                text.trim()
+                    .parse::<usize>()
+                    .context("buffer_subbuf_size_kb")?
+                    * 1024
+            }
             // Before Linux 6.9, a sub-buffer is a page.
             Err(_) => page_size(),
         };

@@ -81,7 +81,9 @@ pub fn run(mut live: Live<'_>, args: &Args, signals: &Receiver<i32>) -> anyhow::
         theme: Theme::plain(),
     };
     let (width, height) = size();
-    let written = stdout().lock().write_all(text(&screen, width, height).as_bytes());
+    let written = stdout()
+        .lock()
+        .write_all(text(&screen, width, height).as_bytes());
     output::ended(written)?;
     Ok(0)
 }

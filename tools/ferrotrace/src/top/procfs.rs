@@ -88,7 +88,9 @@ mod tests {
             follow: false,
         };
         let threads = threads(&tasks);
-        let main = threads.iter().find(|(name, _)| name.pid.unsigned_abs() == pids[0]);
+        let main = threads
+            .iter()
+            .find(|(name, _)| name.pid.unsigned_abs() == pids[0]);
         assert!(main.is_some(), "{threads:?}");
     }
 }

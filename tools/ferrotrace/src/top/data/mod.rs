@@ -79,7 +79,11 @@ impl Data {
     /// All events up to `time` are known.
     pub fn advance(&mut self, time: u64) {
         self.now = self.now.max(time);
-        if self.scope.thread.is_none_or(|id| !self.threads.contains_key(&id)) {
+        if self
+            .scope
+            .thread
+            .is_none_or(|id| !self.threads.contains_key(&id))
+        {
             self.scope.thread = self.rows().first().map(|(id, _)| *id);
         }
         if let Some(thread) = self.scope.thread.and_then(|id| self.threads.get(&id)) {
@@ -110,7 +114,11 @@ impl Data {
 
     /// Returns all threads: those first that used or needed a CPU most in the last interval.
     pub fn rows(&self) -> Vec<(TaskId, &Thread)> {
-        let mut rows: Vec<_> = self.threads.iter().map(|(id, thread)| (*id, thread)).collect();
+        let mut rows: Vec<_> = self
+            .threads
+            .iter()
+            .map(|(id, thread)| (*id, thread))
+            .collect();
         rows.sort_unstable_by_key(|(id, thread)| {
             let Split { run, wait, .. } = thread.last.split;
             (std::cmp::Reverse(run + wait), *id)

@@ -44,10 +44,13 @@ impl PlaceTimes {
 impl Places {
     /// Adds an interval of `ns`.
     pub fn add(&mut self, blocked: &Blocked, ns: u64) {
-        let times = self.0.entry(Place::new(blocked)).or_insert_with(|| PlaceTimes {
-            sum: Sum::default(),
-            times: Histogram::new(DIGITS).ok(),
-        });
+        let times = self
+            .0
+            .entry(Place::new(blocked))
+            .or_insert_with(|| PlaceTimes {
+                sum: Sum::default(),
+                times: Histogram::new(DIGITS).ok(),
+            });
         times.sum.add(ns);
         if let Some(times) = &mut times.times {
             // The histogram grows with the values, so none is out of range.
@@ -115,7 +118,11 @@ mod tests {
             places.add(&blocked(func), u64::from(func) + 1);
         }
         let sorted = places.sorted();
-        assert!(sorted.len() <= LIMIT && sorted.len() > 1000, "{}", sorted.len());
+        assert!(
+            sorted.len() <= LIMIT && sorted.len() > 1000,
+            "{}",
+            sorted.len()
+        );
         assert_eq!(sorted[0].0.caller, Some(FuncId::new(5999)));
         assert!(sorted.iter().all(|(_, times)| times.sum.total > 2000));
     }

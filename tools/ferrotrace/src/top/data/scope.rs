@@ -188,7 +188,10 @@ impl Scope {
     /// Returns the beginning and the end of what is shown, in ns.
     pub fn window(&self, now: u64) -> (u64, u64) {
         let width = self.base() * DIVISIONS;
-        let end = self.capture.as_ref().map_or(now, |capture| capture.at + width / 2);
+        let end = self
+            .capture
+            .as_ref()
+            .map_or(now, |capture| capture.at + width / 2);
         (end.saturating_sub(width), end)
     }
 

@@ -102,8 +102,13 @@ impl Screen<'_> {
             let visible = |interval: &&Interval| {
                 Part::of(interval.state) == Some(part) && interval.end > from && interval.start < to
             };
-            let longest = states.iter().filter(visible).max_by_key(|interval| interval.ns());
-            let text = longest.map(|interval| self.reason(interval)).unwrap_or_default();
+            let longest = states
+                .iter()
+                .filter(visible)
+                .max_by_key(|interval| interval.ns());
+            let text = longest
+                .map(|interval| self.reason(interval))
+                .unwrap_or_default();
             let rest = usize::from(area.width.saturating_sub(LABEL + width + 2));
             buf.set_stringn(row.right() + 2, y, text, rest, self.theme.style(part));
         }
@@ -127,13 +132,21 @@ impl Screen<'_> {
         let mut first = 0;
         for (column, x) in (0..width).zip(row.left()..row.right()) {
             let (start, end) = (edge(column), edge(column + 1));
-            while states.get(first).is_some_and(|interval| interval.end <= start) {
+            while states
+                .get(first)
+                .is_some_and(|interval| interval.end <= start)
+            {
                 first += 1;
             }
             let inside = states.iter().skip(first);
             let inside = inside.take_while(|interval| interval.start < end);
             let ns: u64 = inside
-                .map(|interval| interval.end.min(end).saturating_sub(interval.start.max(start)))
+                .map(|interval| {
+                    interval
+                        .end
+                        .min(end)
+                        .saturating_sub(interval.start.max(start))
+                })
                 .sum();
             let level = (ns * 8).div_ceil((end - start).max(1)).min(8);
             let symbol = usize::try_from(level).map_or(" ", |level| EIGHTHS[level]);

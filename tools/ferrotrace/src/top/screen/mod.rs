@@ -137,7 +137,10 @@ impl Screen<'_> {
             Span::raw(format!("{:02}:{:02}  ", seconds / 60, seconds % 60)),
             lost,
             Span::raw(format!("  own cost {cost} % of a CPU")),
-            Span::styled(if self.ui.held() { "  HELD" } else { "" }, self.theme.warning),
+            Span::styled(
+                if self.ui.held() { "  HELD" } else { "" },
+                self.theme.warning,
+            ),
         ]);
         line.render(area, buf);
     }
@@ -157,11 +160,16 @@ impl Screen<'_> {
             let length = u128::from(ns) * u128::from(cells) / u128::from(sum.max(1));
             let length = usize::try_from(length).unwrap_or(0);
             spans.push(Span::raw(format!(" {} ", part.name())));
-            spans.push(Span::styled(self.theme.symbol(part).repeat(length + 1), style));
+            spans.push(Span::styled(
+                self.theme.symbol(part).repeat(length + 1),
+                style,
+            ));
             spans.push(Span::raw(format!(" {} %  ", Percent(ns, sum))));
         }
         let switches = rate(times.switches, self.data.interval_ns);
-        spans.push(Span::raw(format!(" {switches} switches/s  {threads} threads")));
+        spans.push(Span::raw(format!(
+            " {switches} switches/s  {threads} threads"
+        )));
         Line::from(spans).render(area, buf);
     }
 

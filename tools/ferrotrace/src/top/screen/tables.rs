@@ -57,7 +57,9 @@ impl Screen<'_> {
         let chosen = self.data.scope.thread;
         let position = rows.iter().position(|(id, _)| Some(*id) == chosen);
         let height = usize::from(area.height);
-        let skip = position.unwrap_or(0).saturating_sub(height.saturating_sub(1));
+        let skip = position
+            .unwrap_or(0)
+            .saturating_sub(height.saturating_sub(1));
         for ((id, thread), y) in rows.into_iter().skip(skip).zip(area.top()..area.bottom()) {
             let split = &thread.last.split;
             let sum = split.wall();
