@@ -77,6 +77,8 @@ impl Formats {
         // copy. Nothing else uses the handle yet.
         let status = unsafe { bindings::tep_parse_kallsyms(tep.as_ptr(), symbols.as_ptr()) };
         anyhow::ensure!(status == 0, "/proc/kallsyms: cannot read the symbols");
+        // At the first look-up, the library sorts the functions.
+        formats.function(0);
         Ok(formats)
     }
 

@@ -164,7 +164,7 @@ impl Screen<'_> {
                 "{time} {} {} <- {}",
                 state_name(blocked.state),
                 self.function(blocked.caller),
-                blocked.waker
+                self.waker(&blocked.waker)
             ),
             Detail::Behind(prev, _) if prev.pid != 0 => format!("{time} behind {prev}"),
             _ => time.to_string(),

@@ -35,7 +35,10 @@ use super::{
     },
     input::Ui, //
 };
-use crate::recording::FuncId;
+use crate::recording::{
+    FuncId,
+    Waker, //
+};
 use format::{
     rate,
     Percent, //
@@ -221,6 +224,14 @@ impl Screen<'_> {
     fn alone(&self) -> Option<&super::data::Thread> {
         let id = self.data.scope.thread.filter(|_| self.ui.alone)?;
         self.data.thread(id)
+    }
+
+    /// Returns a text for a waker. The task under an interrupt is left out: it is not related.
+    fn waker(&self, waker: &Waker) -> String {
+        match waker.context {
+            0 => waker.to_string(),
+            _ => waker.context_name().into(),
+        }
     }
 
     fn function(&self, func: Option<FuncId>) -> &str {

@@ -25,9 +25,10 @@ impl Screen<'_> {
     pub(super) fn tables(&self, area: Rect, buf: &mut Buffer) {
         let functions = self.status.functions.is_some();
         let height = area.height;
+        let rows = u16::try_from(self.data.rows().len() + 1).unwrap_or(u16::MAX);
         if area.width >= WIDE {
-            let [top, bottom] =
-                Layout::vertical([Constraint::Fill(3), Constraint::Fill(2)]).areas(area);
+            let top = Constraint::Length(rows.clamp(3, height * 3 / 5));
+            let [top, bottom] = Layout::vertical([top, Constraint::Fill(1)]).areas(area);
             let half = Constraint::Fill(u16::from(functions));
             let [left, right] = Layout::horizontal([Constraint::Fill(1), half]).areas(bottom);
             self.threads(top, buf);
@@ -35,9 +36,10 @@ impl Screen<'_> {
             self.functions(right, buf);
         } else {
             let calls = if functions { (height / 4).max(3) } else { 0 };
+            let places = (height / 3).max(3);
             let [top, middle, bottom] = Layout::vertical([
+                Constraint::Length(rows.clamp(2, height.saturating_sub(places + calls).max(2))),
                 Constraint::Fill(1),
-                Constraint::Length((height / 3).max(3)),
                 Constraint::Length(calls),
             ])
             .areas(area);
@@ -65,7 +67,8 @@ impl Screen<'_> {
             let sum = split.wall();
             let blocked = match &thread.blocked {
                 Some(blocked) => {
-                    format!("{} <- {}", self.function(blocked.caller), blocked.waker)
+                    let waker = self.waker(&blocked.waker);
+                    format!("{} <- {waker}", self.function(blocked.caller))
                 }
                 None => String::new(),
             };
@@ -96,10 +99,7 @@ impl Screen<'_> {
         let area = self.title(area, buf, &title);
         let places = self.data.places.sorted();
         for ((place, times), y) in places.into_iter().zip(area.top()..area.bottom()) {
-            let waker = match place.waker.context {
-                0 => place.waker.to_string(),
-                _ => place.waker.context_name().into(),
-            };
+            let waker = self.waker(&place.waker);
             let line = format!(
                 "{:>10} {:>8} {:>8} {:>8} {:>8}  {} <- {waker}",
                 times.sum.count,
