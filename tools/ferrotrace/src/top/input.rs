@@ -91,8 +91,8 @@ impl Ui {
             }
             KeyCode::Char('+' | '=') => self.each(data, |data| data.scope.change_base(1)),
             KeyCode::Char('-') => self.each(data, |data| data.scope.change_base(-1)),
-            KeyCode::Up | KeyCode::Char('k') => self.each(data, |data| choose(data, -1)),
-            KeyCode::Down | KeyCode::Char('j') => self.each(data, |data| choose(data, 1)),
+            KeyCode::Up | KeyCode::Char('k') => self.choose(data, -1),
+            KeyCode::Down | KeyCode::Char('j') => self.choose(data, 1),
             KeyCode::Enter => self.alone = !self.alone,
             KeyCode::Esc => self.alone = false,
             KeyCode::Char('?' | 'h') => self.help = true,
@@ -107,6 +107,17 @@ impl Ui {
             change(held);
         }
         change(data);
+    }
+
+    /// Chooses the thread that is some rows below the current one.
+    fn choose(&mut self, data: &mut Data, rows: isize) {
+        let shown = self.shown(data);
+        let ids: Vec<_> = shown.rows().iter().map(|(id, _)| *id).collect();
+        let current = ids.iter().position(|id| Some(*id) == shown.scope.thread);
+        let next = current.unwrap_or(0).saturating_add_signed(rows);
+        if let Some(id) = ids.get(next.min(ids.len().saturating_sub(1))) {
+            self.each(data, |data| data.choose(*id));
+        }
     }
 
     /// Changes the text of the trigger.
@@ -131,15 +142,5 @@ impl Ui {
             _ => {}
         }
         self.prompt = Some(text);
-    }
-}
-
-/// Chooses the thread that is some rows below the current one.
-fn choose(data: &mut Data, rows: isize) {
-    let ids: Vec<_> = data.rows().iter().map(|(id, _)| *id).collect();
-    let current = ids.iter().position(|id| Some(*id) == data.scope.thread);
-    let next = current.unwrap_or(0).saturating_add_signed(rows);
-    if let Some(id) = ids.get(next.min(ids.len().saturating_sub(1))) {
-        data.choose(*id);
     }
 }

@@ -73,10 +73,10 @@ impl Places {
     }
 
     fn shrink(&mut self) {
-        let mut totals: Vec<_> = self.0.values().map(|times| times.sum.total).collect();
-        let (_, median, _) = totals.select_nth_unstable(LIMIT / 2);
-        let median = *median;
-        self.0.retain(|_, times| times.sum.total > median);
+        let mut all: Vec<_> = self.0.drain().collect();
+        all.select_nth_unstable_by_key(LIMIT / 2, |(_, times)| std::cmp::Reverse(times.sum.total));
+        all.truncate(LIMIT / 2);
+        self.0.extend(all);
     }
 }
 
@@ -125,5 +125,10 @@ mod tests {
         );
         assert_eq!(sorted[0].0.caller, Some(FuncId::new(5999)));
         assert!(sorted.iter().all(|(_, times)| times.sum.total > 2000));
+        let mut places = Places::default();
+        for func in 0..6000 {
+            places.add(&blocked(func), 7);
+        }
+        assert!(places.sorted().len() > 1000, "places with equal sums");
     }
 }

@@ -10,6 +10,7 @@ use crate::{
     model::{
         Detail,
         Interval,
+        Split,
         State,
         TaskId, //
     },
@@ -47,6 +48,15 @@ impl Part {
             State::Wait { .. } => Some(Self::Wait),
             State::Block { .. } => Some(Self::Block),
             State::Dead | State::Unknown => None,
+        }
+    }
+
+    /// Returns this part of a time.
+    pub fn time(self, split: &Split) -> u64 {
+        match self {
+            Self::Run => split.run,
+            Self::Wait => split.wait,
+            Self::Block => split.block,
         }
     }
 

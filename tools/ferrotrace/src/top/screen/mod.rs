@@ -158,7 +158,7 @@ impl Screen<'_> {
         let cells = u64::from(area.width.saturating_sub(76));
         let mut spans = Vec::new();
         for part in Part::ALL {
-            let ns = self.theme.part(&times.split, part);
+            let ns = part.time(&times.split);
             let style = self.theme.style(part);
             let length = u128::from(ns) * u128::from(cells) / u128::from(sum.max(1));
             let length = usize::try_from(length).unwrap_or(0);

@@ -8,10 +8,7 @@ use ratatui::style::{
     Style, //
 };
 
-use crate::{
-    model::Split,
-    top::data::Part, //
-};
+use crate::top::data::Part;
 
 /// The styles of the screen.
 #[derive(Clone, Copy, Default)]
@@ -66,15 +63,6 @@ impl Theme {
             Part::Run => "█",
             Part::Wait => "▒",
             Part::Block => "·",
-        }
-    }
-
-    /// Returns a part of a time.
-    pub fn part(&self, split: &Split, part: Part) -> u64 {
-        match part {
-            Part::Run => split.run,
-            Part::Wait => split.wait,
-            Part::Block => split.block,
         }
     }
 }
