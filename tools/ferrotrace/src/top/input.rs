@@ -13,7 +13,7 @@ use super::data::{
     Trigger, //
 };
 
-/// What the user has chosen.
+/// The choices of the user.
 #[derive(Clone, Default)]
 pub struct Ui {
     /// Whether the times of the chosen thread are shown alone.
@@ -26,11 +26,11 @@ pub struct Ui {
     pub message: Option<String>,
     /// Whether one screen is printed, so there are no keys.
     pub once: bool,
-    /// What was shown when the screen was held.
+    /// The data at the time at which the screen was held.
     held: Option<Box<Data>>,
 }
 
-/// What a key does in addition to a change of the screen.
+/// The effect of a key, in addition to a change of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Nothing.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What the live view shows, derived from events. Nothing here reads files or draws.
+//! The data of the live view, derived from events. Nothing here reads files or draws.
 //!
 //! Time is divided into intervals. The times of a thread are those of the last interval that has
-//! ended; a state that lasts longer counts in each interval with the part that lies in it. The
+//! ended; a state that lasts longer counts in each interval with the part that belongs to it. The
 //! places where threads were blocked are added up since the beginning, each time in full length.
 
 mod places;

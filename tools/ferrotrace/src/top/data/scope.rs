@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! The scope: the states of one thread with the full resolution, like an oscilloscope. Without a
-//! trigger it shows the latest states; with one, those around the latest state that was long enough.
+//! trigger it shows the latest states. With one, it shows those around the latest state that was
+//! long enough.
 
 use std::fmt;
 
@@ -205,7 +206,7 @@ impl Scope {
         (end.saturating_sub(width), end)
     }
 
-    /// Returns the states that are shown, some of which can lie outside of the window.
+    /// Returns the states that are shown, some of which can be outside of the window.
     pub fn states(&self, now: u64, thread: &Thread) -> Vec<Interval> {
         match &self.capture {
             Some(capture) => capture.states.clone(),

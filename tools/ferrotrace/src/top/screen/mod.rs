@@ -66,7 +66,7 @@ const HELP: &str = "\
  The times of threads are those of the last interval. Places and functions
  are added up since the beginning.";
 
-/// What is shown in addition to the data of events.
+/// The numbers that are shown in addition to the data of events.
 #[derive(Clone, Default)]
 pub struct Status {
     /// The tasks that are selected.
@@ -83,11 +83,11 @@ pub struct Status {
 
 /// The screen: a widget of the whole terminal.
 pub struct Screen<'a> {
-    /// What the events say.
+    /// The data of events.
     pub data: &'a Data,
-    /// What else is known.
+    /// Other numbers.
     pub status: &'a Status,
-    /// What the user has chosen.
+    /// The choices of the user.
     pub ui: &'a Ui,
     /// The names of functions, by their numbers.
     pub names: &'a [String],

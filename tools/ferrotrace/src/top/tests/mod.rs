@@ -47,7 +47,7 @@ use crate::{
 struct Replay {
     data: Data,
     names: Vec<String>,
-    /// What `summary --json` prints.
+    /// The output of `summary --json`.
     summary: Value,
     /// The sums of the times of each thread in all intervals.
     sums: HashMap<i32, Split>,
