@@ -81,7 +81,7 @@ help:
 #: make test T=pattern run the tests whose path below tests/cases matches the pattern ('filter/*').
 #:                     Special values select other tests, which have a boot of their own:
 #:                     T=clients: tests with trace-cmd, perf and bpftrace;
-#:                     T=record: tests of `ferrotrace record`;
+#:                     T=record: tests of `ferrotrace record` and `top`;
 #:                     T=lockdown: tests under lockdown;
 #:                     T=oops: the test of a kernel oops;
 #:                     T=reboot: the test of a buffer that survives a crash;

@@ -19,7 +19,8 @@ use crate::{
     record,
     report,
     summary,
-    timeline, //
+    timeline,
+    top, //
 };
 
 /// Records where the time of tasks goes, and shows it.
@@ -39,6 +40,7 @@ enum Verb {
     Flame(flame::Args),
     Export(export::Args),
     Html(html::Args),
+    Top(top::Args),
     Check(check::Args),
     #[command(hide = true)]
     Generate(generate::Args),
@@ -55,6 +57,7 @@ impl Cli {
             Verb::Flame(args) => flame::run(&args),
             Verb::Export(args) => export::run(&args),
             Verb::Html(args) => html::run(&args),
+            Verb::Top(args) => top::run(&args),
             Verb::Check(args) => check::run(&args),
             Verb::Generate(args) => generate::run::<Self>(&args),
         }

@@ -5,19 +5,23 @@
 
 mod check;
 mod cli;
+mod control;
 mod export;
 mod flame;
 mod generate;
 mod html;
+mod leftovers;
 mod model;
 mod output;
 mod record;
 mod recording;
 mod report;
 mod signals;
+mod stats;
 mod summary;
 mod sys;
 mod timeline;
+mod top;
 mod tracefs;
 mod units;
 

@@ -30,6 +30,11 @@ pub fn receive(mut each: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns the exit status of a program that a signal has ended.
+pub fn exit_code(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(1)
+}
+
 fn is_ignored(signal: i32) -> bool {
     fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores(&status, signal))
 }

@@ -18,8 +18,10 @@ use crate::{
         Call,
         Detail,
         Interval,
+        Place,
         Split,
         State,
+        Sum,
         Task,
         TaskId,
         Visitor, //
@@ -29,11 +31,6 @@ use crate::{
         FuncId,
         TaskName,
         Waker, //
-    },
-    summary::{
-        place,
-        Place,
-        Sum, //
     },
 };
 
@@ -212,7 +209,7 @@ impl Visitor for Details {
         details.states.add(start, end, &split);
         match &interval.detail {
             Detail::Blocked(blocked) => {
-                details.blocked.add(place(blocked), ns);
+                details.blocked.add(Place::new(blocked), ns);
                 details.last_blocked = Some((interval.end, *blocked));
             }
             Detail::Behind(prev, _) => {
@@ -240,7 +237,7 @@ impl Visitor for Details {
             details.calls.add(start, end, &call.split);
         }
         if let Some(blocked) = call.blocked.as_ref().filter(|_| call.own.block != 0) {
-            details.blocked.add(place(blocked), call.own.block);
+            details.blocked.add(Place::new(blocked), call.own.block);
         }
     }
 }

@@ -121,6 +121,7 @@ mod tests {
             stack: vec![func],
             call: Call {
                 func,
+                start: 0,
                 end: ns,
                 split,
                 own: split,

@@ -17,14 +17,14 @@ use super::{
 use crate::{
     model::{
         Ending,
-        Split, //
+        Split,
+        Sum, //
     },
     recording::state_name,
     summary::{
         FuncSums,
         Ms,
         Percent,
-        Sum,
         Summary,
         TaskSums, //
     },

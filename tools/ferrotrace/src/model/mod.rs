@@ -7,6 +7,7 @@
 //! passes everything that ended to a [`Visitor`].
 
 mod calls;
+mod places;
 mod split;
 mod states;
 mod task;
@@ -28,6 +29,10 @@ pub use calls::{
     Call,
     Ending,
     OpenCall, //
+};
+pub use places::{
+    Place,
+    Sum, //
 };
 pub use split::Split;
 pub use states::{

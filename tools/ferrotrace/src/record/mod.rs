@@ -6,7 +6,6 @@ mod args;
 mod child;
 mod command;
 mod filter;
-mod leftovers;
 mod progress;
 mod recorder;
 mod session;
@@ -25,6 +24,7 @@ use clap::{
 
 pub use args::Args;
 
+use crate::signals;
 use child::CannotExecute;
 use session::Interrupted;
 
@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Err(error) => error,
     };
     if let Some(Interrupted(signal)) = error.downcast_ref() {
-        return Ok(ExitCode::from(session::signal_code(*signal)));
+        return Ok(ExitCode::from(signals::exit_code(*signal)));
     }
     match error.downcast_ref::<CannotExecute>() {
         Some(reason) => {

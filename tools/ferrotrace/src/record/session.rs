@@ -30,8 +30,7 @@ use super::{
     command::Command,
     progress::{
         self,
-        Progress,
-        Stats, //
+        Progress, //
     },
     recorder::{
         directory,
@@ -39,7 +38,11 @@ use super::{
         Recorder, //
     },
 };
-use crate::tracefs::Instance;
+use crate::{
+    signals,
+    stats::Stats,
+    tracefs::Instance, //
+};
 
 const TICK: Duration = Duration::from_millis(100);
 
@@ -61,11 +64,6 @@ impl fmt::Display for Interrupted {
 }
 
 impl std::error::Error for Interrupted {}
-
-/// Returns the exit status of a program that a signal has ended.
-pub fn signal_code(signal: i32) -> u8 {
-    u8::try_from(128 + signal).unwrap_or(1)
-}
 
 /// Something to which a recording reacts.
 pub enum Event {
@@ -246,7 +244,7 @@ impl<'a> Session<'a> {
         Ok(match (result, status.transpose()?) {
             (Err(_) | Ok(End::Disk), _) => 1,
             (Ok(_), Some(status)) => child::code(status),
-            (Ok(End::Signal(signal)), None) if signal != SIGINT => signal_code(signal),
+            (Ok(End::Signal(signal)), None) if signal != SIGINT => signals::exit_code(signal),
             (Ok(_), None) => 0,
         })
     }

@@ -14,7 +14,7 @@ use super::{
     args::Args,
     child::Stopped,
     command::Command,
-    filter, leftovers,
+    filter,
     progress::Progress,
     recorder::{
         directory,
@@ -30,7 +30,7 @@ use super::{
     },
 };
 use crate::{
-    signals,
+    control, leftovers, signals,
     tracefs::{
         Instance,
         Tracefs, //
@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
         Some(Stopped::start(&args.command, args.user.as_deref())?)
     };
     if let Some(stopped) = stopped.as_ref().filter(|_| !args.all) {
-        filter::add_process(&instance, stopped.pid())?;
+        control::add_process(&instance, stopped.pid())?;
     }
 
     let progress = Progress::start(args);

@@ -10,6 +10,7 @@ use super::{
         CallId,
         CallTimes,
         Comm,
+        Event,
         Kind,
         Since,
         TaskName,
@@ -23,7 +24,8 @@ use super::{
 };
 use crate::sys::{
     EventFormat,
-    Input, //
+    Formats,
+    RawRecord, //
 };
 
 #[path = "../../../../src/ktrace/record/compressed_delta.rs"]
@@ -155,9 +157,10 @@ impl Call {
 }
 
 impl Decoder {
-    pub fn new(input: &Input) -> Self {
-        let big_endian = input.is_big_endian();
-        let common = input.event(Some(c"ftrace"), c"function");
+    /// Takes the places of all fields that are known.
+    pub fn new(formats: &Formats) -> Self {
+        let big_endian = formats.is_big_endian();
+        let common = formats.event(Some(c"ftrace"), c"function");
         let place = |name: &CStr, offset, size, signed| {
             let field = common.and_then(|format| Number::new(&format, name, big_endian));
             field.unwrap_or(Number::at(offset, size, signed, big_endian))
@@ -168,7 +171,7 @@ impl Decoder {
             readers: Vec::new(),
         };
         for (system, name, make) in READERS {
-            if let Some(format) = input.event(Some(system), name) {
+            if let Some(format) = formats.event(Some(system), name) {
                 let fields = Fields { format, big_endian };
                 this.add(format.id(), make(&fields));
             }
@@ -192,18 +195,41 @@ impl Decoder {
 
     /// Returns the task that wrote a record.
     #[inline]
-    pub fn pid(&self, data: &[u8]) -> i32 {
+    pub(super) fn pid(&self, data: &[u8]) -> i32 {
         self.pid.i32(data).unwrap_or(0)
+    }
+
+    /// Returns the event of a record.
+    #[inline]
+    pub fn event<'a>(&self, raw: &RawRecord<'a>, symbols: &mut Symbols<'_>) -> Event<'a> {
+        let id = self.id(raw.data);
+        Event {
+            time: raw.time,
+            cpu: raw.cpu,
+            pid: self.pid(raw.data),
+            id,
+            data: raw.data,
+            kind: self.decode(id, raw.data, symbols).unwrap_or(Kind::Other),
+        }
+    }
+
+    /// Returns an event that says that records are missing before this one, if any are.
+    pub fn lost(&self, raw: &RawRecord<'_>) -> Option<Event<'static>> {
+        Some(Event {
+            time: raw.time,
+            cpu: raw.cpu,
+            pid: self.pid(raw.data),
+            id: 0,
+            data: &[],
+            kind: Kind::Lost {
+                records: u64::try_from(raw.missed?).ok(),
+            },
+        })
     }
 
     /// Decodes a record. `None` if the event is not known, or the record is too short.
     #[inline]
-    pub fn decode<'a>(
-        &self,
-        id: u16,
-        data: &'a [u8],
-        symbols: &mut Symbols<'_>,
-    ) -> Option<Kind<'a>> {
+    fn decode<'a>(&self, id: u16, data: &'a [u8], symbols: &mut Symbols<'_>) -> Option<Kind<'a>> {
         let reader = self.readers.get(usize::from(id))?.as_ref()?;
         reader(data, symbols)
     }

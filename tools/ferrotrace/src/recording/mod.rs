@@ -5,6 +5,7 @@
 mod decode;
 mod event;
 mod fields;
+mod merge;
 mod packs;
 mod reorder;
 mod symbols;
@@ -24,6 +25,7 @@ use crate::sys::{
     RawRecord, //
 };
 
+pub use decode::Decoder;
 pub use event::{
     state_name,
     Blocked,
@@ -37,6 +39,7 @@ pub use event::{
     Waker, //
 };
 pub use fields::Number;
+pub use merge::Merge;
 pub use symbols::{
     FuncId,
     Symbols, //
@@ -44,7 +47,6 @@ pub use symbols::{
 pub use values::FieldValue;
 
 use crate::sys;
-use decode::Decoder;
 use packs::Packs;
 use reorder::Reorder;
 
@@ -95,18 +97,18 @@ impl Recording {
     pub fn format_by_name(&self, system: Option<&str>, name: &str) -> Option<EventFormat<'_>> {
         let system = system.map(CString::new).transpose().ok()?;
         let name = CString::new(name).ok()?;
-        self.input.event(system.as_deref(), &name)
+        self.input.formats().event(system.as_deref(), &name)
     }
 
     /// Returns a numeric field of an event.
     pub fn number(&self, format: &EventFormat<'_>, field: &str) -> Option<Number> {
         let field = CString::new(field).ok()?;
-        Number::new(format, &field, self.input.is_big_endian())
+        Number::new(format, &field, self.input.formats().is_big_endian())
     }
 
     /// Creates the table of the functions that occur.
     pub fn symbols(&self) -> Symbols<'_> {
-        Symbols::new(&self.input)
+        Symbols::new(self.input.formats())
     }
 
     /// Calls `visit` for each event, in the order of their times, until it breaks. Functions are
@@ -121,43 +123,23 @@ impl Recording {
         mut visit: impl FnMut(&Event<'_>, &Symbols<'_>) -> ControlFlow<()>,
     ) -> anyhow::Result<()> {
         let progress = sys::guard(self.limit);
-        let decoder = Decoder::new(&self.input);
-        let mut packs = Packs::new(&self.input);
+        let decoder = Decoder::new(self.input.formats());
+        let mut packs = Packs::new(self.input.formats(), self.input.nr_buffers());
         let mut reorder = Reorder::default();
         let mut handle = |raw: RawRecord<'_>| {
             // The libraries sort records by time. Items of packs up to this time are complete.
             reorder.drain(raw.time, |event| visit(event, symbols))?;
-            if let Some(missed) = raw.missed {
-                let lost = Event {
-                    time: raw.time,
-                    cpu: raw.cpu,
-                    pid: decoder.pid(raw.data),
-                    id: 0,
-                    data: &[],
-                    kind: Kind::Lost {
-                        records: u64::try_from(missed).ok(),
-                    },
-                };
+            if let Some(lost) = decoder.lost(&raw) {
                 visit(&lost, symbols)?;
             }
-            let pid = decoder.pid(raw.data);
-            let id = decoder.id(raw.data);
-            if packs.id() == Some(id) {
+            if packs.id() == Some(decoder.id(raw.data)) {
+                let pid = decoder.pid(raw.data);
                 let queue = reorder.queue(raw.buffer, raw.cpu);
                 if packs.decode(&raw, pid, symbols, queue).is_some() {
                     return ControlFlow::Continue(());
                 }
             }
-            let kind = decoder.decode(id, raw.data, symbols);
-            let event = Event {
-                time: raw.time,
-                cpu: raw.cpu,
-                pid,
-                id,
-                data: raw.data,
-                kind: kind.unwrap_or(Kind::Other),
-            };
-            visit(&event, symbols)
+            visit(&decoder.event(&raw, symbols), symbols)
         };
         self.input
             .for_each(|raw| progress.outside(|| handle(raw)))?;

@@ -13,7 +13,7 @@ use super::{
     symbols::Symbols, //
 };
 use crate::sys::{
-    Input,
+    Formats,
     RawRecord, //
 };
 
@@ -79,9 +79,9 @@ impl Numbers for Order {
 }
 
 impl Packs {
-    pub fn new(input: &Input) -> Self {
+    pub fn new(formats: &Formats, nr_buffers: usize) -> Self {
         let event = || {
-            let format = input.event(Some(c"ftrace"), c"funcgraph_pack")?;
+            let format = formats.event(Some(c"ftrace"), c"funcgraph_pack")?;
             let at = |name| Some(format.field(name)?.offset);
             let layout = Layout {
                 start: at(c"start")?,
@@ -97,15 +97,11 @@ impl Packs {
             Some((format.id(), layout))
         };
         let event = event();
-        let buffers = if event.is_some() {
-            input.nr_buffers()
-        } else {
-            0
-        };
+        let buffers = if event.is_some() { nr_buffers } else { 0 };
         Self {
             event,
             order: Order {
-                big_endian: input.is_big_endian(),
+                big_endian: formats.is_big_endian(),
             },
             last: (0..buffers).map(|_| Last::new()).collect(),
             items: Vec::new(),

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
-use crate::sys::Input;
+use crate::sys::Formats;
 
 /// The number of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ impl FuncId {
 
 /// The functions that have occurred.
 pub struct Symbols<'a> {
-    input: &'a Input,
+    formats: &'a Formats,
     by_address: FxHashMap<u64, FuncId>,
     by_start: FxHashMap<u64, FuncId>,
     names: Vec<String>,
@@ -37,9 +37,10 @@ pub struct Symbols<'a> {
 }
 
 impl<'a> Symbols<'a> {
-    pub(super) fn new(input: &'a Input) -> Self {
+    /// Creates an empty table.
+    pub fn new(formats: &'a Formats) -> Self {
         Self {
-            input,
+            formats,
             by_address: FxHashMap::default(),
             by_start: FxHashMap::default(),
             names: Vec::new(),
@@ -61,7 +62,7 @@ impl<'a> Symbols<'a> {
     /// Returns the name that a task had when the recording ended; empty if it is unknown.
     pub fn comm(&self, pid: i32) -> super::Comm {
         *self.comms.borrow_mut().entry(pid).or_insert_with(|| {
-            let comm = self.input.comm(pid);
+            let comm = self.formats.comm(pid);
             comm.map_or_else(Default::default, |comm| super::Comm::new(comm.to_bytes()))
         })
     }
@@ -82,7 +83,7 @@ impl<'a> Symbols<'a> {
 
     #[cold]
     fn find(&mut self, address: u64) -> FuncId {
-        let found = self.input.function(address);
+        let found = self.formats.function(address);
         let start = found.map_or(address, |function| function.start);
         let func = *self.by_start.entry(start).or_insert_with(|| {
             let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX - 1);

@@ -30,10 +30,10 @@ pub enum FieldValue {
 impl Recording {
     /// Returns the name of an event, and its fields that are numbers or text.
     pub fn fields(&self, event: &Event<'_>) -> (String, BTreeMap<&str, FieldValue>) {
-        let Some(format) = self.input.event_by_id(event.id) else {
+        let Some(format) = self.input.formats().event_by_id(event.id) else {
             return (format!("unknown event {}", event.id), BTreeMap::new());
         };
-        let big_endian = self.input.is_big_endian();
+        let big_endian = self.input.formats().is_big_endian();
         let fields = format.fields().filter_map(|(name, field)| {
             let value = if field.string {
                 let text = Bytes::of(field, big_endian).text(event.data)?;
@@ -53,10 +53,10 @@ impl Recording {
 
     /// Returns the text of an event, as the kernel prints it: its name and its fields.
     pub fn text(&self, event: &Event<'_>) -> String {
-        let Some(format) = self.input.event_by_id(event.id) else {
+        let Some(format) = self.input.formats().event_by_id(event.id) else {
             return format!("unknown event {}", event.id);
         };
-        let text = self.input.text(event.time, event.cpu, event.data);
+        let text = self.input.formats().text(event.time, event.cpu, event.data);
         format!("{}: {}", format.name(), text.trim())
     }
 }

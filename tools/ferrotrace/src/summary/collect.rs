@@ -10,19 +10,18 @@ use crate::{
         Detail,
         Ending,
         Interval,
+        Place,
         Split,
         State,
+        Sum,
         Task,
         TaskId,
         Visitor, //
     },
     recording::{
-        Blocked,
         Event,
-        FuncId,
         Kind,
-        TaskName,
-        Waker, //
+        TaskName, //
     },
 };
 
@@ -58,37 +57,6 @@ pub struct FuncSums {
     pub own: Split,
     /// The longest call.
     pub max: u64,
-}
-
-/// The sum of some intervals.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sum {
-    /// Their number.
-    pub count: u64,
-    /// Their total time.
-    pub total: u64,
-    /// The longest one.
-    pub max: u64,
-}
-
-impl Sum {
-    /// Adds an interval.
-    pub fn add(&mut self, ns: u64) {
-        self.count += 1;
-        self.total = self.total.saturating_add(ns);
-        self.max = self.max.max(ns);
-    }
-}
-
-/// A place where tasks were blocked, with the waker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// The function in which they slept.
-    pub caller: Option<FuncId>,
-    /// The state, a bit mask of the kernel.
-    pub state: u32,
-    /// The waker. The task under an interrupt is left out: it is not related.
-    pub waker: Waker,
 }
 
 /// The sums of a recording.
@@ -185,19 +153,6 @@ impl Summary {
     }
 }
 
-/// Returns where a task was blocked.
-pub fn place(blocked: &Blocked) -> Place {
-    let mut waker = blocked.waker;
-    if waker.context != 0 {
-        waker.task = TaskName::default();
-    }
-    Place {
-        caller: blocked.caller,
-        state: blocked.state,
-        waker,
-    }
-}
-
 impl Visitor for Summary {
     fn state_end(&mut self, task: &Task, interval: &Interval) {
         self.has_states = true;
@@ -211,7 +166,11 @@ impl Visitor for Summary {
             State::Dead => {}
         }
         match &interval.detail {
-            Detail::Blocked(blocked) => self.by_place.entry(place(blocked)).or_default().add(ns),
+            Detail::Blocked(blocked) => self
+                .by_place
+                .entry(Place::new(blocked))
+                .or_default()
+                .add(ns),
             Detail::Behind(prev, _) => self.by_prev.entry(*prev).or_default().add(ns),
             Detail::None | Detail::Left(_) => {}
         }
@@ -241,7 +200,7 @@ impl Visitor for Summary {
         }
         if let Some(blocked) = &call.blocked {
             if call.own.block != 0 {
-                let sum = self.by_call_place.entry(place(blocked)).or_default();
+                let sum = self.by_call_place.entry(Place::new(blocked)).or_default();
                 sum.add(call.own.block);
             }
         }

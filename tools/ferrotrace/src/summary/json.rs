@@ -6,12 +6,12 @@ use std::io;
 
 use serde::Serialize;
 
-use super::collect::{
-    Sum,
-    Summary, //
-};
+use super::collect::Summary;
 use crate::{
-    model::Split,
+    model::{
+        Split,
+        Sum, //
+    },
     recording::state_name, //
 };
 

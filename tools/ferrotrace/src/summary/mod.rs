@@ -23,14 +23,14 @@ use crate::{
         Model,
         Split, //
     },
-    recording::Recording, //
+    recording::{
+        Recording,
+        Symbols, //
+    },
 };
 
 pub use collect::{
-    place,
     FuncSums,
-    Place,
-    Sum,
     Summary,
     TaskSums, //
 };
@@ -92,19 +92,38 @@ impl Sort {
     }
 }
 
-/// Runs `ferrotrace summary`.
-pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let recording = Recording::open(&args.file)?;
+/// Adds a recording up.
+fn collect(
+    recording: &Recording,
+    symbols: &mut Symbols<'_>,
+    sort: Sort,
+) -> anyhow::Result<Summary> {
     let mut summary = Summary::default();
     let mut model = Model::default();
-    let mut symbols = recording.symbols();
-    recording.for_each(&mut symbols, |event, symbols| {
+    recording.for_each(symbols, |event, symbols| {
         summary.count(event);
         model.event(event, symbols, &mut summary);
         ControlFlow::Continue(())
     })?;
     model.finish(&mut summary);
-    summary.finish(model.span(), args.sort);
+    summary.finish(model.span(), sort);
+    Ok(summary)
+}
+
+/// Writes what `ferrotrace summary --json` prints, for tests of other verbs.
+#[cfg(test)]
+pub fn write_json(file: &std::path::Path, out: &mut impl Write) -> anyhow::Result<()> {
+    let recording = Recording::open(file)?;
+    let mut symbols = recording.symbols();
+    let summary = collect(&recording, &mut symbols, Sort::Total)?;
+    Ok(json::write(out, &summary, symbols.names())?)
+}
+
+/// Runs `ferrotrace summary`.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let recording = Recording::open(&args.file)?;
+    let mut symbols = recording.symbols();
+    let summary = collect(&recording, &mut symbols, args.sort)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     let written = match args.json {
         true => json::write(&mut out, &summary, symbols.names()),

@@ -8,12 +8,14 @@ use std::{
 };
 
 use super::collect::{
-    Sum,
     Summary,
     TaskSums, //
 };
 use crate::{
-    model::Split,
+    model::{
+        Split,
+        Sum, //
+    },
     recording::state_name, //
 };
 

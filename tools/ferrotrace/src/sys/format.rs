@@ -10,14 +10,14 @@ use std::{
 
 use super::{
     bindings,
-    input::Input, //
+    formats::Formats, //
 };
 
 /// The format of an event.
 #[derive(Clone, Copy)]
 pub struct EventFormat<'a> {
     event: NonNull<bindings::tep_event>,
-    _input: PhantomData<&'a Input>,
+    _formats: PhantomData<&'a Formats>,
 }
 
 /// A field of an event.
@@ -46,7 +46,7 @@ impl<'a> EventFormat<'a> {
     pub(super) unsafe fn new(event: *mut bindings::tep_event) -> Option<Self> {
         Some(Self {
             event: NonNull::new(event)?,
-            _input: PhantomData,
+            _formats: PhantomData,
         })
     }
 

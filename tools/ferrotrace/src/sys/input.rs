@@ -4,8 +4,6 @@
 
 use std::{
     ffi::{
-        c_char,
-        c_int,
         CStr,
         CString, //
     },
@@ -13,10 +11,7 @@ use std::{
     io::Read,
     os::unix::ffi::OsStrExt,
     path::Path,
-    ptr::{
-        self,
-        NonNull, //
-    },
+    ptr::NonNull, //
 };
 
 use anyhow::{
@@ -26,7 +21,10 @@ use anyhow::{
 
 use super::{
     bindings,
-    format::EventFormat, //
+    formats::{
+        silence,
+        Formats, //
+    },
 };
 
 /// The bytes with which each file of trace-cmd begins.
@@ -34,18 +32,9 @@ const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// An open recording.
 pub struct Input {
-    handle: NonNull<bindings::tracecmd_input>,
-    /// The handles of the buffers: the top one, then the instances. The first is `handle`.
+    /// The handles of the buffers: the top one, then the instances.
     pub(super) buffers: Vec<NonNull<bindings::tracecmd_input>>,
-}
-
-/// A function of the kernel that was recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Function<'a> {
-    /// The address at which it starts.
-    pub start: u64,
-    /// Its name, without its module.
-    pub name: &'a CStr,
+    formats: Formats,
 }
 
 impl Input {
@@ -62,9 +51,12 @@ impl Input {
         let Some(handle) = NonNull::new(input) else {
             bail!("{}: the recording is incomplete or damaged", path.display());
         };
+        // SAFETY: `handle` is open. The library keeps its events and symbols unchanged, and frees
+        // them when their last user does so.
+        let formats = unsafe { Formats::share(bindings::tracecmd_get_tep(handle.as_ptr())) };
         let mut input = Self {
-            handle,
             buffers: vec![handle],
+            formats: formats.context("the library has no formats")?,
         };
         // SAFETY: `handle` is open.
         let instances = unsafe { bindings::tracecmd_buffer_instances(handle.as_ptr()) };
@@ -80,9 +72,9 @@ impl Input {
         Ok(input)
     }
 
-    pub(super) fn tep(&self) -> *mut bindings::tep_handle {
-        // SAFETY: `handle` is open until `self` is dropped.
-        unsafe { bindings::tracecmd_get_tep(self.handle.as_ptr()) }
+    /// Returns the formats of the events, and the names of functions and tasks.
+    pub fn formats(&self) -> &Formats {
+        &self.formats
     }
 
     /// Returns the number of buffers: the top one and those of instances.
@@ -90,79 +82,21 @@ impl Input {
         self.buffers.len()
     }
 
-    /// Returns whether numbers in records have their most significant byte first.
-    pub fn is_big_endian(&self) -> bool {
-        // SAFETY: The handle of libtraceevent is valid while the recording is open.
-        unsafe { bindings::tep_is_file_bigendian(self.tep()) }
-    }
-
     /// Returns the number of CPUs of the machine that recorded.
     pub fn cpus(&self) -> usize {
         // SAFETY: The handle of libtraceevent is valid while the recording is open.
-        let cpus = unsafe { bindings::tep_get_cpus(self.tep()) };
+        let cpus = unsafe { bindings::tep_get_cpus(self.formats.tep()) };
         usize::try_from(cpus).unwrap_or(0)
     }
 
     /// Returns name, host, release and architecture of the kernel that recorded, as `uname` prints
     /// them, if the file has them.
     pub fn uname(&self) -> Option<&CStr> {
-        // SAFETY: The handle is valid.
-        let uname = unsafe { bindings::tracecmd_get_uname(self.handle.as_ptr()) };
+        let top = self.buffers.first()?;
+        // SAFETY: The handle is open.
+        let uname = unsafe { bindings::tracecmd_get_uname(top.as_ptr()) };
         // SAFETY: The library keeps its strings while the recording is open.
         (!uname.is_null()).then(|| unsafe { CStr::from_ptr(uname) })
-    }
-
-    /// Returns the format of an event by its name; of any group if there is no `system`.
-    pub fn event(&self, system: Option<&CStr>, name: &CStr) -> Option<EventFormat<'_>> {
-        let system = system.map_or(ptr::null(), CStr::as_ptr);
-        // SAFETY: The handle is valid, and both names are C strings; the group may be null.
-        let event = unsafe { bindings::tep_find_event_by_name(self.tep(), system, name.as_ptr()) };
-        // SAFETY: The library keeps events unchanged while the recording is open.
-        unsafe { EventFormat::new(event) }
-    }
-
-    /// Returns the format of an event by its id, the number with which its records begin.
-    pub fn event_by_id(&self, id: u16) -> Option<EventFormat<'_>> {
-        // SAFETY: The handle is valid.
-        let event = unsafe { bindings::tep_find_event(self.tep(), c_int::from(id)) };
-        // SAFETY: The library keeps events unchanged while the recording is open.
-        unsafe { EventFormat::new(event) }
-    }
-
-    /// Returns the function that contains an address.
-    pub fn function(&self, address: u64) -> Option<Function<'_>> {
-        let mut name: *const c_char = ptr::null();
-        let mut start = 0;
-        // SAFETY: The handle is valid, and the library may write to both places. It skips null.
-        let found = unsafe {
-            bindings::tep_find_function_info(
-                self.tep(),
-                address,
-                &raw mut name,
-                &raw mut start,
-                ptr::null_mut(),
-            )
-        };
-        if found <= 0 || name.is_null() {
-            return None;
-        }
-        Some(Function {
-            start,
-            // SAFETY: The library keeps its strings while the recording is open.
-            name: unsafe { CStr::from_ptr(name) },
-        })
-    }
-
-    /// Returns the name that a task had when the recording ended, if it is known.
-    pub fn comm(&self, pid: i32) -> Option<&CStr> {
-        // SAFETY: The handle is valid.
-        let comm = unsafe { bindings::tep_data_comm_from_pid(self.tep(), pid) };
-        if comm.is_null() {
-            return None;
-        }
-        // SAFETY: The library keeps its strings while the recording is open.
-        let comm = unsafe { CStr::from_ptr(comm) };
-        (comm != c"<...>").then_some(comm)
     }
 }
 
@@ -193,15 +127,4 @@ fn check_magic(path: &Path) -> anyhow::Result<()> {
         );
     }
     Ok(())
-}
-
-/// Turns the messages of the libraries off.
-fn silence() {
-    let none = bindings::tep_loglevel_TEP_LOG_NONE;
-    // SAFETY: These functions only set a variable of their library.
-    unsafe {
-        bindings::tracecmd_set_loglevel(none);
-        bindings::tracefs_set_loglevel(none);
-        bindings::tep_set_loglevel(none);
-    }
 }

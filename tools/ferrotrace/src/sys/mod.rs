@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Bindings of the libraries that read recordings: libtracecmd, libtracefs and libtraceevent. All
-//! unsafe code that reads recordings is in this module.
+//! Bindings of the libraries that read recordings and buffers: libtracecmd, libtracefs and
+//! libtraceevent. All unsafe code of the program is in this module.
 
+mod cpu;
 mod fault;
 mod format;
+mod formats;
 mod input;
 mod iterate;
 mod text;
 
+pub use cpu::CpuBuffer;
 pub use fault::guard;
 pub use format::{
     EventFormat,
     Field, //
 };
+pub use formats::Formats;
 pub use input::Input;
 pub use iterate::RawRecord;
 

@@ -12,13 +12,13 @@ use std::{
 
 use super::{
     bindings,
-    input::Input, //
+    formats::Formats, //
 };
 
 /// The part of the text that is made of the fields of an event.
 const INFO: &CStr = c"INFO";
 
-impl Input {
+impl Formats {
     /// Returns the text of a record. This is slow.
     pub fn text(&self, time: u64, cpu: usize, data: &[u8]) -> String {
         let Ok(size) = c_int::try_from(data.len()) else {

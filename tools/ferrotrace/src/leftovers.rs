@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Instances of recordings. Their names contain the process that records, so that one that was left
-//! behind (SIGKILL, out of memory) can be found and removed.
+//! Instances of this program. Their names contain the process, so that one that was left behind
+//! (SIGKILL, out of memory) can be found and removed.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use crate::tracefs::{
 
 const PREFIX: &str = "ferrotrace-";
 
-/// Creates the instance for a recording of this process.
+/// Creates the instance of this process.
 pub fn create(tracefs: &Tracefs) -> anyhow::Result<Instance> {
     let name = format!("{PREFIX}{}", process::id());
     // No other process has this id: an instance of this name belongs to one that has died.
@@ -27,7 +27,7 @@ pub fn create(tracefs: &Tracefs) -> anyhow::Result<Instance> {
     tracefs.create(&name)
 }
 
-/// Removes the instances of recordings whose process has died. Reports what it does on stderr.
+/// Removes the instances whose process has died. Reports what it does on stderr.
 pub fn remove(tracefs: &Tracefs) -> anyhow::Result<()> {
     for name in tracefs.instances()? {
         let Some(pid) = owner(&name) else {
@@ -42,8 +42,8 @@ pub fn remove(tracefs: &Tracefs) -> anyhow::Result<()> {
             continue;
         };
         match left.remove() {
-            Ok(()) => eprintln!("ferrotrace: removed {name}, which a killed recording has left"),
-            Err(error) => eprintln!("ferrotrace: a killed recording has left {name}: {error:#}"),
+            Ok(()) => eprintln!("ferrotrace: removed {name}, which a killed ferrotrace has left"),
+            Err(error) => eprintln!("ferrotrace: a killed ferrotrace has left {name}: {error:#}"),
         }
     }
     Ok(())

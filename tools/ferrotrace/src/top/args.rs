@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The options of `ferrotrace top`.
+
+use std::time::Duration;
+
+use crate::control::Tasks;
+
+const EXAMPLES: &str = "\
+Examples:
+  ferrotrace top                       all tasks
+  ferrotrace top -p 1234               a process with all its threads
+  ferrotrace top -f -p 1234 -d 0.5     also its children, twice a second
+  ferrotrace top -n 'nginx*' -l 'vfs_*'  threads by name, and the times of some functions
+  ferrotrace top --once -p 1234        prints one screen after one interval
+
+Keys: q quits, space holds the screen, t sets a trigger such as 'block 2ms', ? shows the others.
+NO_COLOR=1 turns colours off. The same numbers of a recording: ferrotrace summary.
+Exit status: 0, also after Ctrl-C; 1 if something failed, 2 for wrong usage, 143 or 129 if SIGTERM
+or SIGHUP ended the program, 130 if SIGINT interrupted --once.";
+
+/// Shows live where the time goes: run, wait and block of each thread, and why it is blocked.
+///
+/// The view has a trace array of its own, so other users of the tracing directory are not affected.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Shows a process: all its threads, also those that start later. Can be repeated.
+    #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',')]
+    pids: Vec<u32>,
+
+    /// Shows a single thread. Can be repeated.
+    #[arg(short, long = "tid", value_name = "TID", value_delimiter = ',')]
+    tids: Vec<u32>,
+
+    /// Shows the threads whose name (comm) matches a pattern of *, ? and [a-z]. Can be repeated.
+    #[arg(short, long = "name", value_name = "GLOB")]
+    names: Vec<String>,
+
+    /// Also shows the children of these tasks.
+    #[arg(short, long)]
+    follow: bool,
+
+    /// Shows the times of functions that match a pattern; system calls by default. Can be repeated.
+    #[arg(short = 'l', long = "function", value_name = "FUNC")]
+    pub functions: Vec<String>,
+
+    /// Shows no functions.
+    #[arg(long, conflicts_with = "functions")]
+    pub no_calls: bool,
+
+    /// Length of an interval.
+    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    pub delay: Duration,
+
+    /// Prints one screen after one interval. It needs no terminal: the width is that of COLUMNS, or
+    /// 80.
+    #[arg(long)]
+    pub once: bool,
+}
+
+impl Args {
+    /// Checks what the definition of the options cannot express. An error is one of usage.
+    pub fn check(&self) -> Result<(), &'static str> {
+        match self.follow && self.tasks().is_all() {
+            true => Err("all tasks are shown: -f has no effect without -p, -t or -n"),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns the selection of tasks.
+    pub fn tasks(&self) -> Tasks<'_> {
+        Tasks {
+            pids: &self.pids,
+            tids: &self.tids,
+            names: &self.names,
+            follow: self.follow,
+        }
+    }
+
+    /// Returns a text for the selection of tasks.
+    pub fn selection(&self) -> String {
+        let list = |ids: &[u32]| {
+            let ids: Vec<_> = ids.iter().map(u32::to_string).collect();
+            ids.join(",")
+        };
+        let mut parts = Vec::new();
+        if !self.pids.is_empty() {
+            parts.push(format!("pid {}", list(&self.pids)));
+        }
+        if !self.tids.is_empty() {
+            parts.push(format!("tid {}", list(&self.tids)));
+        }
+        parts.extend(self.names.iter().map(|name| format!("'{name}'")));
+        match parts.is_empty() {
+            true => "all tasks".into(),
+            false => parts.join(", "),
+        }
+    }
+}
+
+/// Parses a number of seconds, such as `0.5`.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.parse().ok();
+    let seconds = seconds.filter(|seconds| (0.1..=3600.0).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "expected seconds from 0.1 to 3600, such as 0.5".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn parse(line: &str) -> Args {
+        let words = std::iter::once("top").chain(line.split_whitespace());
+        match Cli::try_parse_from(words) {
+            Ok(cli) => cli.args,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn selections() {
+        let args = parse("-p 1,2 -t 3 -n a* -d 0.5");
+        assert_eq!(args.selection(), "pid 1,2, tid 3, 'a*'");
+        assert_eq!(args.delay, Duration::from_millis(500));
+        assert_eq!(args.check(), Ok(()));
+        assert_eq!(parse("").selection(), "all tasks");
+        assert_eq!(parse("").check(), Ok(()));
+        assert!(parse("-f").check().is_err());
+        assert_eq!(parse("-f -n x").check(), Ok(()));
+    }
+
+    #[test]
+    fn intervals() {
+        assert_eq!(seconds("1"), Ok(Duration::from_secs(1)));
+        for wrong in ["", "0", "0.05", "-1", "4000", "1s", "nan", "inf"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}
