@@ -78,8 +78,12 @@ if [ "${1-}" = cargo ]; then
 	exit
 fi
 mkdir -p "$out"
+# Tests that run at the same time may build the same files.
+exec 8>"$out/lock"
+flock 8
 build_plugin
 [ -n "${RUSTC:-}" ] || build_command
+flock -u 8
 if [ "${1-}" = --install ]; then
 	[ "$arch" = $native ] || die "for $arch, which this machine is not: it is in $out"
 	install
