@@ -304,7 +304,9 @@ impl GraphHook for Graph {
         Some(FastPathConfig {
             slow_mask: task_word::SEEN | task_word::TAG | task_word::NOTRACE | task_word::CHOSEN,
             slow_value: initial(tag),
-            set_on_entry: When::ALL.map(task_word::set_on_entry),
+            set_if_long: task_word::set_on_entry(When::IfLong),
+            set_if_needed: task_word::set_on_entry(When::IfNeeded),
+            set_at_call: task_word::set_on_entry(When::AtCall),
             unwritten: task_word::ANY_UNWRITTEN,
             unwritten_callers: task_word::UNWRITTEN_CALLERS,
             written: WRITTEN,

@@ -44,16 +44,6 @@ pub enum When {
 }
 
 impl When {
-    /// All values, in the order of their numbers.
-    pub const ALL: [Self; Self::NR] = [
-        Self::IfLong,
-        Self::IfNeeded,
-        Self::AtCall,
-        Self::AtCallPacked,
-    ];
-    /// The number of values.
-    pub const NR: usize = 4;
-
     /// Reads the value of [`FastPathConfig::when`].
     #[inline]
     pub fn read(from: &Atomic<u32>) -> Self {
@@ -86,8 +76,12 @@ pub struct FastPathConfig<'a> {
     pub slow_mask: u32,
     /// These values: with any other value, a call takes the slow path.
     pub slow_value: u32,
-    /// Bits that a fast-path call sets, for each [`When`].
-    pub set_on_entry: [u32; When::NR],
+    /// Bits that a fast-path call sets if entries are written [`When::IfLong`].
+    pub set_if_long: u32,
+    /// The same for [`When::IfNeeded`].
+    pub set_if_needed: u32,
+    /// The same for [`When::AtCall`] and [`When::AtCallPacked`].
+    pub set_at_call: u32,
     /// The bits that say that there may be open calls whose entries are not written. They are
     /// cleared when something was written.
     pub unwritten: u32,
@@ -111,7 +105,9 @@ pub struct FastPathConfig<'a> {
 #[repr(C)]
 struct FastPathPointers {
     slow_mask: usize,
-    set_on_entry: [usize; When::NR],
+    set_if_long: usize,
+    set_if_needed: usize,
+    set_at_call: usize,
     unwritten: usize,
     unwritten_callers: usize,
     when: *const Atomic<u32>,
@@ -126,7 +122,9 @@ same_as_c!(FastPathPointers, ktrace_fast_path);
 impl FastPathPointers {
     const NONE: Self = Self {
         slow_mask: 0,
-        set_on_entry: [0; When::NR],
+        set_if_long: 0,
+        set_if_needed: 0,
+        set_at_call: 0,
         unwritten: 0,
         unwritten_callers: 0,
         when: null(),
@@ -139,7 +137,9 @@ impl FastPathPointers {
     fn new(fast_path: &FastPathConfig<'_>) -> Self {
         Self {
             slow_mask: fast_path.slow_mask as usize,
-            set_on_entry: fast_path.set_on_entry.map(|bits| bits as usize),
+            set_if_long: fast_path.set_if_long as usize,
+            set_if_needed: fast_path.set_if_needed as usize,
+            set_at_call: fast_path.set_at_call as usize,
             unwritten: fast_path.unwritten as usize,
             unwritten_callers: fast_path.unwritten_callers as usize,
             when: fast_path.when,

@@ -269,15 +269,19 @@ static __always_inline int ktrace_begin(struct ftrace_graph_ent *call, struct kt
 	if (when >= KTRACE_AT_CALL) {
 		WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag | config->written);
 		/* From here on, an interrupt finds the frame. */
-		ktrace_set_in_word(word, config->set_on_entry[KTRACE_AT_CALL]);
+		ktrace_set_in_word(word, config->set_at_call);
 		if (when == KTRACE_AT_CALL_PACKED)
 			return ktrace_graph_packed_entry(call, graph, fregs, task, frame);
 		return ktrace_graph_fast_entry(call, graph, fregs, task, frame);
 	}
-	if (when == KTRACE_IF_NEEDED)
+	if (when == KTRACE_IF_NEEDED) {
 		WRITE_ONCE(frame->off_cpu[0], call->func);
+		WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag);
+		ktrace_set_in_word(word, config->set_if_needed);
+		return 1;
+	}
 	WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag);
-	ktrace_set_in_word(word, config->set_on_entry[when]);
+	ktrace_set_in_word(word, config->set_if_long);
 	return 1;
 }
 

@@ -22,7 +22,6 @@ enum ktrace_when {
 	KTRACE_AT_CALL,
 	/* When the call begins, in a packed record if possible. */
 	KTRACE_AT_CALL_PACKED,
-	KTRACE_NR_WHEN,
 };
 
 /*
@@ -31,8 +30,9 @@ enum ktrace_when {
  */
 struct ktrace_fast_path {
 	unsigned long slow_mask;
-	/* For each enum ktrace_when. */
-	unsigned long set_on_entry[KTRACE_NR_WHEN];
+	unsigned long set_if_long;
+	unsigned long set_if_needed;
+	unsigned long set_at_call;
 	unsigned long unwritten;
 	unsigned long unwritten_callers;
 	const u32 *when;

@@ -145,6 +145,19 @@ static noinline notrace void ktrace_hit_whole(unsigned long ip, unsigned long pa
 			  slot);
 }
 
+/* Records a function that the pack has in the word of @site, with the same preconditions. */
+static noinline notrace void ktrace_hit_known(unsigned long ip, unsigned long parent_ip,
+					      struct ktrace_pack *pack, struct ftrace_regs *fregs,
+					      unsigned int slot,
+					      const struct ktrace_call_site *site)
+{
+	enum ktrace_pack_end end = ktrace_pack_add(pack, site);
+
+	if (end == KTRACE_PACK_FALLBACK)
+		return ktrace_hit_whole(ip, parent_ip, pack, fregs, slot);
+	ktrace_pack_ended(end, ip, parent_ip, pack, fregs, slot);
+}
+
 /* Records a function that is new in the pack, with the same preconditions. */
 static noinline notrace void ktrace_hit_new(unsigned long ip, unsigned long parent_ip,
 					    struct ktrace_pack *pack, struct ftrace_regs *fregs,
@@ -167,7 +180,6 @@ static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long 
 						struct ftrace_regs *fregs, unsigned int slot)
 {
 	struct ktrace_call_site *site;
-	enum ktrace_pack_end end;
 	struct ktrace_pack *pack;
 
 	/* With PREEMPT_RT, preempt_count() does not count softirqs. */
@@ -181,12 +193,10 @@ static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long 
 	pack->busy = ip;
 	barrier();
 	site = ktrace_call_site_at(pack, ip, parent_ip);
-	if (!ktrace_pack_knows(pack, site, ip, parent_ip))
-		return ktrace_hit_new(ip, parent_ip, pack, fregs, slot);
-	end = ktrace_pack_add(pack, site);
-	if (end == KTRACE_PACK_FALLBACK)
-		return ktrace_hit_whole(ip, parent_ip, pack, fregs, slot);
-	ktrace_pack_ended(end, ip, parent_ip, pack, fregs, slot);
+	if (ktrace_pack_knows(pack, site, ip, parent_ip))
+		ktrace_hit_known(ip, parent_ip, pack, fregs, slot, site);
+	else
+		ktrace_hit_new(ip, parent_ip, pack, fregs, slot);
 }
 
 /* Calls ktrace_hit() if the hook traces the current task, while a switch is not complete. */
