@@ -374,7 +374,7 @@ static __always_inline void ktrace_pack_learn(struct ktrace_pack *pack,
 	site->first = KTRACE_AGAIN | index << (32 + KTRACE_AGAIN_DELTA_BITS);
 }
 
-/* Returns the word of a function, @delta ticks after the last item; 0 if some value does not fit. */
+/* Returns the word of a function, @delta ticks after the last item; 0 if a value does not fit. */
 static __always_inline u64 ktrace_pack_function_word(struct ktrace_pack *pack, unsigned long ip,
 						     unsigned long parent_ip, u64 delta)
 {
@@ -569,8 +569,9 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_call(struct ktrace_p
 }
 
 /*
- * The same in any context, and after any item. Also for a word that ktrace_pack_add_call() has not
- * written; if it has closed the pack, this does not write it either.
+ * Adds the word of a call in any context and after any item; @kind may also be KTRACE_BEGIN. Also
+ * for a word that ktrace_pack_add_call() has not written; if that has closed the pack, this does
+ * not write the word either.
  */
 static __always_inline enum ktrace_pack_end ktrace_pack_add_call_whole(struct ktrace_pack *pack,
 								       u64 kind,

@@ -94,8 +94,8 @@ pub(super) struct PerCpuPack {
     /// added since are one function each, except two for each call, and those in `extra`.
     pub(super) halves: u64,
     /// Number of halves that the fast path has used in total in addition to one for each function:
-    /// and two for each call: for functions that were new in a pack, for changes of the context, and
-    /// halves that stay free. `extra_seen` is the number of those that `functions` takes into
+    /// and two for each call: for functions that were new in a pack, for changes of the context,
+    /// and halves that stay free. `extra_seen` is the number of those that `functions` takes into
     /// account.
     pub(super) extra: u64,
     pub(super) calls_seen: u64,
