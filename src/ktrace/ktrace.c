@@ -19,6 +19,7 @@
 #include "compact/selftest.c"
 #include "hook/ftrace_ops.c"
 #include "fgraph/fgraph.c"
+#include "fgraph/layout.c"
 #include "fgraph/markers.c"
 #include "event/event.c"
 #include "unbound.c"

@@ -78,9 +78,9 @@ pub struct FastPathConfig<'a> {
     pub slow_value: u32,
     /// Bits that a fast-path call sets if entries are written [`When::IfLong`].
     pub set_if_long: u32,
-    /// The same for [`When::IfNeeded`].
+    /// Bits that it sets if they are written [`When::IfNeeded`].
     pub set_if_needed: u32,
-    /// The same for [`When::AtCall`] and [`When::AtCallPacked`].
+    /// Bits that it sets if they are written [`When::AtCall`] or [`When::AtCallPacked`].
     pub set_at_call: u32,
     /// The bits that say that there may be open calls whose entries are not written. They are
     /// cleared when something was written.

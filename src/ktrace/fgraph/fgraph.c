@@ -7,25 +7,22 @@
  * entry (see Kbuild).
  */
 #include <linux/ftrace.h>
-#include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
-#include <linux/printk.h>
 #include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/trace_events.h>
 
+#include "../compact/compact.h"
 #include "../helpers.h"
 #include "../record/context.h"
 #include "../task/trace_mask.h"
 #include "fgraph.h"
 #include "members.h"
-#include "packed.h"
 
 /* Defined by symbols.c. */
 void *ktrace_call_fgraph_reserve_data(int idx, int size);
-void *ktrace_call_fgraph_retrieve_parent_data(int idx, int *size, int depth);
 
 /*
  * Fast path of a call: only a frame is needed, which the return finds again and which has the time
@@ -34,23 +31,20 @@ void *ktrace_call_fgraph_retrieve_parent_data(int idx, int *size, int depth);
  * conditions here may be stricter than necessary, but never weaker.
  */
 
+/*
+ * A function that is not inlined has the few values that it needs in registers, and is entered by a
+ * tail call, without a stack frame unless each function has one.
+ */
+#if defined(CONFIG_FRAME_POINTER) && defined(CONFIG_X86)
+#define ktrace_stage __always_inline
+#else
+#define ktrace_stage noinline
+#endif
+
 #define KTRACE_MULT_SHIFT 22
 
 /* FTRACE_PID_TRACE in kernel/trace/trace.h: the CPU's current task is traced. */
 #define KTRACE_PID_TRACE (-2)
-
-/* Size of a frame on the shadow stack in words, with the word that describes it. */
-#define KTRACE_FRAME_WORDS (sizeof(struct ktrace_frame) / sizeof(long) + 1)
-
-/* Size of a call on the shadow stack in words, with the word that describes it. */
-#define KTRACE_ENTRY_WORDS (DIV_ROUND_UP(sizeof(struct ftrace_ret_stack), sizeof(long)) + 1)
-
-/*
- * Words at the end of the shadow stack that the fast path leaves free: the task data words of all
- * hooks, of which this hook's may be the last, a call, and a frame. So close to the end, the
- * kernel's function checks how much room there is.
- */
-#define KTRACE_ROOM_WORDS (16 + 16 + (long)KTRACE_FRAME_WORDS)
 
 /* The number of context switches of a task, modulo 2^32. */
 static __always_inline u32 ktrace_switches(const struct task_struct *task)
@@ -114,33 +108,59 @@ static __always_inline unsigned long *ktrace_shadow_stack(struct task_struct *ta
 #endif
 }
 
-/*
- * Reserves words of the shadow stack, which ends at @at, also after any interrupt. One instruction
- * on x86.
- */
-static __always_inline void ktrace_take_words(struct task_struct *task, unsigned long at,
-					      unsigned long words)
+/* Ends the fast path of a packed call: records of interrupts must be committed. */
+static noinline __cold notrace void ktrace_call_written(struct ktrace_pack *pack)
 {
-#ifdef CONFIG_X86
-	task->curr_ret_stack += words;
-#else
-	WRITE_ONCE(task->curr_ret_stack, at + words);
-#endif
+	ktrace_pack_catch_up(pack);
+	barrier();
+	pack->busy = 0;
+}
+
+/* Ends the fast path of a packed call that a reader may have missed. */
+static noinline __cold notrace void ktrace_call_rewrite(struct ktrace_pack *pack, u64 kind,
+							unsigned long func, int depth, u64 ns)
+{
+	ktrace_pack_catch_up(pack);
+	ktrace_pack_rewrite_call(pack, kind, func, depth, ns);
+	barrier();
+	pack->busy = 0;
 }
 
 /*
- * Reserves a frame at the end of the shadow stack, as the kernel's function does. Its last word
- * describes it. That word is written twice, because an interrupt before the end is moved may
- * overwrite it.
+ * Packs the entry of a call, @ns after its beginning, at counter value @now. Returns false if Rust
+ * has to write it.
  */
-static __always_inline void ktrace_take_frame(struct task_struct *task, unsigned long at,
-					      unsigned long *end, unsigned long top)
+static noinline notrace bool ktrace_graph_pack_entry(struct ktrace_pack __percpu *packs,
+						     unsigned long func, int depth, u64 now, u64 ns)
 {
-	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
+	struct ktrace_pack *pack = raw_cpu_ptr(packs);
+
+	/* With PREEMPT_RT, preempt_count() does not count softirqs. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(pack->busy))
+		return false;
+	/* Any value but 0; this one is in a register. */
+	pack->busy = func;
 	barrier();
-	ktrace_take_words(task, at, KTRACE_FRAME_WORDS);
+	switch (ktrace_pack_add_call_whole(pack, KTRACE_BEGIN, func, depth, now, ns)) {
+	case KTRACE_PACK_WRITTEN:
+		break;
+	case KTRACE_PACK_WRITTEN_COMMIT_PENDING:
+		ktrace_call_written(pack);
+		return true;
+	case KTRACE_PACK_MAYBE_MISSED:
+		ktrace_call_rewrite(pack, KTRACE_BEGIN, func, depth, ns);
+		return true;
+	case KTRACE_PACK_FALLBACK_COMMIT_PENDING:
+		ktrace_call_written(pack);
+		return false;
+	case KTRACE_PACK_FALLBACK:
+		barrier();
+		pack->busy = 0;
+		return false;
+	}
 	barrier();
-	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
+	pack->busy = 0;
+	return true;
 }
 
 /*
@@ -331,6 +351,81 @@ static int notrace ktrace_graph_entry(struct ftrace_graph_ent *call,
 	return 0;
 }
 
+/* Ends the fast path of a return that was not packed; records of interrupts must be committed. */
+static noinline __cold notrace void ktrace_return_closed(const struct ftrace_graph_ret *ret,
+							 struct ktrace_graph *graph,
+							 struct ftrace_regs *fregs, u64 ns,
+							 struct ktrace_pack *pack, u64 written)
+{
+	ktrace_pack_catch_up(pack);
+	barrier();
+	pack->busy = 0;
+	ktrace_graph_fast_ret(ret, graph, fregs, current, ns, written);
+}
+
+/* Ends the fast path with the result @end. A call that was not packed continues in Rust. */
+static __always_inline void ktrace_return_ended(enum ktrace_pack_end end,
+						const struct ftrace_graph_ret *ret,
+						struct ktrace_graph *graph,
+						struct ftrace_regs *fregs, u64 ns,
+						struct ktrace_pack *pack, u64 kind)
+{
+	switch (end) {
+	case KTRACE_PACK_WRITTEN_COMMIT_PENDING:
+		return ktrace_call_written(pack);
+	case KTRACE_PACK_MAYBE_MISSED:
+		return ktrace_call_rewrite(pack, kind, ret->func, ret->depth, ns);
+	case KTRACE_PACK_FALLBACK_COMMIT_PENDING:
+		return ktrace_return_closed(ret, graph, fregs, ns, pack, kind == KTRACE_RETURN);
+	case KTRACE_PACK_WRITTEN:
+	case KTRACE_PACK_FALLBACK:
+		break;
+	}
+	barrier();
+	pack->busy = 0;
+	if (end == KTRACE_PACK_FALLBACK)
+		ktrace_graph_fast_ret(ret, graph, fregs, current, ns, kind == KTRACE_RETURN);
+}
+
+/*
+ * Packs a call that returns, with @kind as in ktrace_pack_add_call(), or leaves it to @whole. All
+ * calls are tail calls.
+ */
+#define KTRACE_PACK_RETURN(name, kind) \
+static noinline notrace void name##_whole(const struct ftrace_graph_ret *ret, \
+					  struct ktrace_graph *graph, \
+					  struct ftrace_regs *fregs, u64 now, u64 ns, \
+					  struct ktrace_pack *pack) \
+{ \
+	ktrace_return_ended(ktrace_pack_add_call_whole(pack, kind, ret->func, ret->depth, now, \
+						       ns), \
+			    ret, graph, fregs, ns, pack, kind); \
+} \
+\
+static ktrace_stage notrace void name(const struct ftrace_graph_ret *ret, \
+				      struct ktrace_graph *graph, struct ftrace_regs *fregs, \
+				      u64 now, u64 ns, struct ktrace_pack __percpu *packs) \
+{ \
+	struct ktrace_pack *pack = raw_cpu_ptr(packs); \
+	enum ktrace_pack_end end; \
+\
+	/* With PREEMPT_RT, preempt_count() does not count softirqs. */ \
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(pack->busy || ret->overrun)) \
+		return ktrace_graph_fast_ret(ret, graph, fregs, current, ns, \
+					     kind == KTRACE_RETURN); \
+	/* Any value but 0; this one is in a register. */ \
+	pack->busy = ret->func; \
+	barrier(); \
+	end = ktrace_pack_add_call(pack, kind, ret->func, ret->depth, now, ns); \
+	if (end == KTRACE_PACK_FALLBACK) \
+		return name##_whole(ret, graph, fregs, now, ns, pack); \
+	ktrace_return_ended(end, ret, graph, fregs, ns, pack, kind); \
+}
+
+/* For a call that has no entry, and for one that has. */
+KTRACE_PACK_RETURN(ktrace_graph_leaf, KTRACE_LEAF)
+KTRACE_PACK_RETURN(ktrace_graph_written, KTRACE_RETURN)
+
 /*
  * Returns whether the kernel first checks its PID files, with a function of its own that it calls
  * before the hook's (fgraph_update_pid_func() in kernel/trace/fgraph.c).
@@ -475,91 +570,6 @@ static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
 }
 
 /*
- * Selects the layout that calls use. While functions are chosen one by one, it is the first one,
- * with which all calls take the slow path.
- */
-static void ktrace_graph_choose(struct ktrace_graph *graph)
-{
-	/* The detected values are visible once this is 2. */
-	bool fast = smp_load_acquire(&graph->detected) == 2 && !READ_ONCE(graph->are_chosen);
-
-	/* Readers depend on the address. */
-	smp_store_release(&graph->layout, &graph->layouts[fast]);
-}
-
-static void ktrace_graph_report_slow(struct irq_work *work)
-{
-	pr_warn(KBUILD_MODNAME
-		": self-test: a frame is not found: calls cost more with this kernel\n");
-}
-
-static DEFINE_IRQ_WORK(ktrace_graph_slow, ktrace_graph_report_slow);
-
-/*
- * Returns whether the kernel finds a frame that the fast path has reserved. For this test, that
- * frame replaces one that the kernel has just reserved.
- */
-static bool notrace ktrace_graph_frame_is_found(struct ktrace_graph *graph, unsigned long *frame)
-{
-	unsigned long top = frame[KTRACE_FRAME_WORDS - 1];
-	unsigned long at = frame - current->ret_stack;
-	struct task_struct *task = current;
-	int size = 0;
-	void *found;
-
-	WRITE_ONCE(task->curr_ret_stack, at);
-	barrier();
-	WRITE_ONCE(frame[KTRACE_FRAME_WORDS - 1], 0);
-	ktrace_take_frame(task, at, frame, top);
-	found = ktrace_call_fgraph_retrieve_parent_data(graph->ops.idx + ktrace_is_broken('5'),
-							&size, 0);
-	return found == frame && size == sizeof(struct ktrace_frame) &&
-	       task->curr_ret_stack == at + KTRACE_FRAME_WORDS;
-}
-
-/*
- * Observes where the kernel has put a frame that it was just asked for, and the current task's data
- * word. From then on, the fast path looks for frames there, and reserves them there. The words on
- * the shadow stack describe their type and the distance to their call, so other data is never taken
- * for a frame: with a kernel that works in another way, calls cost more, but are recorded
- * correctly.
- */
-void ktrace_graph_detect_layout(struct ktrace_graph *graph, void *frame, unsigned long *word)
-{
-	unsigned long *end = current->ret_stack + current->curr_ret_stack;
-	unsigned long word_at = (void *)word - (void *)current->ret_stack;
-	struct ktrace_layout *layout = &graph->layouts[1];
-
-	if (!graph->mult || frame != end - KTRACE_FRAME_WORDS)
-		return;
-	/*
-	 * Several tasks may come here at the same time, each with its own shadow stack. One of them
-	 * continues.
-	 */
-	if (READ_ONCE(graph->detected) || cmpxchg(&graph->detected, 0, 1))
-		return;
-	if (!ktrace_graph_frame_is_found(graph, frame)) {
-		/* Locks that a console needs may be held here. */
-		irq_work_queue(&ktrace_graph_slow);
-		return;
-	}
-	WRITE_ONCE(layout->task_data_off, word_at);
-	WRITE_ONCE(layout->entry_word, *((unsigned long *)frame - 1));
-	WRITE_ONCE(layout->data_word, end[-1]);
-	WRITE_ONCE(layout->min_free, max((long)(word_at / sizeof(long)) - KTRACE_ROOM_WORDS, 0L));
-	/* Pairs with ktrace_graph_choose(), which may run on another CPU. */
-	smp_store_release(&graph->detected, 2);
-	ktrace_graph_choose(graph);
-}
-
-/* Enables the fast path, or disables it while functions are chosen one by one. */
-void ktrace_graph_set_chosen(struct ktrace_graph *graph, bool are_chosen)
-{
-	WRITE_ONCE(graph->are_chosen, are_chosen);
-	ktrace_graph_choose(graph);
-}
-
-/*
  * Returns whether the kernel still has a hook in its list that was unregistered, or could not be
  * registered: ftrace_shutdown_subops() puts it back if there is no memory to compute the functions
  * that are hooked without it, and unregister_ftrace_graph() does not report that. A hook that was
@@ -583,13 +593,6 @@ void ktrace_graph_init(struct ktrace_graph *graph)
 	graph->ops.retfunc = ktrace_graph_return;
 	graph->ops.private = graph;
 	graph->layout = &graph->layouts[0];
-}
-
-/* Waits until no callback runs any more, nor what one has queued. May sleep. */
-void ktrace_graph_synchronize(void)
-{
-	ktrace_synchronize();
-	irq_work_sync(&ktrace_graph_slow);
 }
 
 unsigned long ktrace_return_value(struct ftrace_regs *fregs)

@@ -130,4 +130,43 @@ void ktrace_graph_detect_layout(struct ktrace_graph *graph, void *frame, unsigne
 void ktrace_graph_synchronize(void);
 unsigned long ktrace_return_value(struct ftrace_regs *fregs);
 
+#ifndef __BINDGEN__
+
+/* Size of a frame on the shadow stack in words, with the word that describes it. */
+#define KTRACE_FRAME_WORDS (sizeof(struct ktrace_frame) / sizeof(long) + 1)
+
+/* Size of a call on the shadow stack in words, with the word that describes it. */
+#define KTRACE_ENTRY_WORDS (DIV_ROUND_UP(sizeof(struct ftrace_ret_stack), sizeof(long)) + 1)
+
+/*
+ * Reserves words of the shadow stack, which ends at @at, also after any interrupt. One instruction
+ * on x86.
+ */
+static __always_inline void ktrace_take_words(struct task_struct *task, unsigned long at,
+					      unsigned long words)
+{
+#ifdef CONFIG_X86
+	task->curr_ret_stack += words;
+#else
+	WRITE_ONCE(task->curr_ret_stack, at + words);
+#endif
+}
+
+/*
+ * Reserves a frame at the end of the shadow stack, as the kernel's function does. Its last word
+ * describes it. That word is written twice, because an interrupt before the end is moved may
+ * overwrite it.
+ */
+static __always_inline void ktrace_take_frame(struct task_struct *task, unsigned long at,
+					      unsigned long *end, unsigned long top)
+{
+	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
+	barrier();
+	ktrace_take_words(task, at, KTRACE_FRAME_WORDS);
+	barrier();
+	WRITE_ONCE(end[KTRACE_FRAME_WORDS - 1], top);
+}
+
+#endif /* __BINDGEN__ */
+
 #endif

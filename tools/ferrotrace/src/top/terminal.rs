@@ -3,14 +3,20 @@
 //! The live view in a terminal.
 
 use std::{
-    env,
-    sync::mpsc::Receiver,
+    env, io,
+    sync::mpsc::{
+        channel,
+        Receiver,
+        RecvTimeoutError, //
+    },
+    thread,
     time::{
         Duration,
         Instant, //
     },
 };
 
+use anyhow::bail;
 use ratatui::{
     crossterm::event::{
         self,
@@ -53,6 +59,22 @@ impl Drop for Restore {
     }
 }
 
+/// Receives keys and changes of the size, in a thread of its own: if the terminal hangs up, the
+/// library may not return.
+fn receive_events() -> io::Result<Receiver<io::Result<Event>>> {
+    let (sender, events) = channel();
+    thread::Builder::new()
+        .name("keys".into())
+        .spawn(move || loop {
+            let event = event::read();
+            let is_over = event.is_err();
+            if sender.send(event).is_err() || is_over {
+                break;
+            }
+        })?;
+    Ok(events)
+}
+
 /// The live view.
 struct View<'a> {
     live: Live<'a>,
@@ -87,7 +109,7 @@ pub fn run(mut live: Live<'_>, args: &Args, signals: &Receiver<i32>) -> anyhow::
     };
     let mut terminal = ratatui::try_init()?;
     let _restore = Restore;
-    let result = view.show(&mut terminal, args.delay, signals);
+    let result = view.show(&mut terminal, args.delay, signals, &receive_events()?);
     // A terminal that has gone causes errors as well as SIGHUP.
     match (result, signals.try_recv()) {
         (_, Ok(signal)) | (Ok(Some(signal)), _) if signal != SIGINT => {
@@ -105,13 +127,18 @@ impl View<'_> {
         terminal: &mut DefaultTerminal,
         delay: Duration,
         signals: &Receiver<i32>,
+        events: &Receiver<io::Result<Event>>,
     ) -> anyhow::Result<Option<i32>> {
         let mut round = Instant::now();
         let mut interval = round + delay;
         self.draw(terminal)?;
         loop {
-            if event::poll(round.saturating_duration_since(Instant::now()))? {
-                match event::read()? {
+            let event = events.recv_timeout(round.saturating_duration_since(Instant::now()));
+            if matches!(event, Err(RecvTimeoutError::Disconnected)) {
+                bail!("the terminal cannot be read");
+            }
+            if let Ok(event) = event {
+                match event? {
                     Event::Key(key) if key.kind != KeyEventKind::Release => {
                         match self.ui.key(key, &mut self.data) {
                             Action::Quit => return Ok(None),
