@@ -3,7 +3,9 @@
 //! The live view in a terminal.
 
 use std::{
-    env, io,
+    env,
+    io,
+    mem,
     sync::mpsc::{
         channel,
         Receiver,
@@ -13,7 +15,7 @@ use std::{
     time::{
         Duration,
         Instant, //
-    },
+    }, //
 };
 
 use anyhow::bail;
@@ -55,7 +57,8 @@ struct Restore;
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        ratatui::restore();
+        // A terminal that has gone cannot be restored, and takes no message.
+        let _ = ratatui::try_restore();
     }
 }
 
@@ -110,6 +113,10 @@ pub fn run(mut live: Live<'_>, args: &Args, signals: &Receiver<i32>) -> anyhow::
     let mut terminal = ratatui::try_init()?;
     let _restore = Restore;
     let result = view.show(&mut terminal, args.delay, signals, &receive_events()?);
+    // To drop it would report the same error, and panic if there is no terminal for the report.
+    if terminal.show_cursor().is_err() {
+        mem::forget(terminal);
+    }
     // A terminal that has gone causes errors as well as SIGHUP.
     match (result, signals.try_recv()) {
         (_, Ok(signal)) | (Ok(Some(signal)), _) if signal != SIGINT => {
