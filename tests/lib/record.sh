@@ -82,7 +82,7 @@ assert_recorded() {
 assert_refused() {
 	cat "$said"
 	assert_eq status "$status" "$1"
-	grep -q "$2" "$said" || fail "not the message '$2'"
+	grep -q -e "$2" "$said" || fail "not the message '$2'"
 	[ ! -e "$dat" ] || fail 'there is a file'
 	assert_clean
 }
