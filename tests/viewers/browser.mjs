@@ -49,7 +49,7 @@ function answer(request, response) {
 const server = http.createServer(answer).listen(0, '127.0.0.1');
 await new Promise((resolve) => server.once('listening', resolve));
 const { address, port } = server.address();
-const origin = `http://${address}:${port}`;
+const { origin } = Object.assign(new URL('http:local'), { hostname: address, port });
 const pages = {
   perfetto: `${origin}/index.html`,
   speedscope: `${origin}/index.html#profileURL=${encodeURIComponent(`${origin}/recording`)}`,

@@ -524,15 +524,15 @@ static __always_inline unsigned int ktrace_pack_delta_bits(u64 kind)
 
 /* Returns the word of a call, @delta ticks after the last item; 0 if some value does not fit. */
 static __always_inline u64 ktrace_pack_call_word(struct ktrace_pack *pack, u64 kind,
-						 unsigned long func, int depth, u64 ns, u64 delta)
+						 unsigned long func, u64 depth, u64 ns, u64 delta)
 {
 	u64 field = ktrace_pack_field(pack, func, KTRACE_FUNC_SHIFT);
 	const unsigned int delta_bits = ktrace_pack_delta_bits(kind);
 
 	if (ns >> (KTRACE_CALL_TIME_BITS - delta_bits) || delta >> delta_bits ||
-	    (u32)depth >> KTRACE_CALL_DEPTH_BITS || field >= KTRACE_FIELD_END(KTRACE_FUNC_BITS))
+	    depth >> KTRACE_CALL_DEPTH_BITS || field >= KTRACE_FIELD_END(KTRACE_FUNC_BITS))
 		return 0;
-	return kind | field << KTRACE_CALL_FUNC_SHIFT | (u64)depth << KTRACE_CALL_DEPTH_SHIFT |
+	return kind | field << KTRACE_CALL_FUNC_SHIFT | depth << KTRACE_CALL_DEPTH_SHIFT |
 	       ns << delta_bits | delta;
 }
 
@@ -542,7 +542,7 @@ static __always_inline u64 ktrace_pack_call_word(struct ktrace_pack *pack, u64 k
  * be off, and the pack marked busy.
  */
 static __always_inline enum ktrace_pack_end ktrace_pack_add_call(struct ktrace_pack *pack, u64 kind,
-								 unsigned long func, int depth,
+								 unsigned long func, u64 depth,
 								 u64 now, u64 ns)
 {
 	/* Very large if an interrupt added an item after @now, or the counter was set back. */
@@ -576,7 +576,7 @@ static __always_inline enum ktrace_pack_end ktrace_pack_add_call(struct ktrace_p
 static __always_inline enum ktrace_pack_end ktrace_pack_add_call_whole(struct ktrace_pack *pack,
 								       u64 kind,
 								       unsigned long func,
-								       int depth, u64 now, u64 ns)
+								       u64 depth, u64 now, u64 ns)
 {
 	u64 delta = now - pack->time, change = 0, word, *place = pack->place;
 	struct ktrace_pack_state state;

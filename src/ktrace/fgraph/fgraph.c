@@ -221,13 +221,10 @@ static __always_inline int ktrace_begin(struct ftrace_graph_ent *call, struct kt
 	const struct ktrace_fast_path *config = &graph->fast_path;
 
 	WRITE_ONCE(frame->begun, ktrace_counter_here());
-	if (when >= KTRACE_AT_CALL) {
-		WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag | config->written);
-		/* From here on, an interrupt finds the frame. */
-		ktrace_set_in_word(word, config->set_at_call);
-		if (when == KTRACE_AT_CALL_PACKED)
-			return ktrace_graph_packed_entry(call, graph, fregs, task, frame);
-		return ktrace_graph_fast_entry(call, graph, fregs, task, frame);
+	if (when == KTRACE_IF_LONG) {
+		WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag);
+		ktrace_set_in_word(word, config->set_if_long);
+		return 1;
 	}
 	if (when == KTRACE_IF_NEEDED) {
 		WRITE_ONCE(frame->off_cpu[0], call->func);
@@ -235,9 +232,12 @@ static __always_inline int ktrace_begin(struct ftrace_graph_ent *call, struct kt
 		ktrace_set_in_word(word, config->set_if_needed);
 		return 1;
 	}
-	WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag);
-	ktrace_set_in_word(word, config->set_if_long);
-	return 1;
+	WRITE_ONCE(frame->kept, ktrace_switches(task) | graph->tag | config->written);
+	/* From here on, an interrupt finds the frame. */
+	ktrace_set_in_word(word, config->set_at_call);
+	if (when == KTRACE_AT_CALL_PACKED)
+		return ktrace_graph_packed_entry(call, graph, fregs, task, frame);
+	return ktrace_graph_fast_entry(call, graph, fregs, task, frame);
 }
 
 /* Begins a call whose frame the kernel's function reserves. */
@@ -297,9 +297,9 @@ static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call
 {
 	const struct ktrace_fast_path *config = &graph->fast_path;
 	struct task_struct *task = current;
-	unsigned long state, *word, *end, top, at;
+	unsigned long *word, *end, top, at;
 	const struct ktrace_layout *layout;
-	u32 depth, when;
+	u32 state, depth, when;
 
 	layout = READ_ONCE(graph->layout);
 	word = ktrace_task_word(layout, task);
@@ -311,7 +311,7 @@ static ktrace_stage notrace int ktrace_graph_begin(struct ftrace_graph_ent *call
 	if (depth >= READ_ONCE(*config->max_depth) || depth > READ_ONCE(*graph->max_depth) - 1)
 		goto slow;
 	when = READ_ONCE(*config->when);
-	if (state & config->unwritten && when != KTRACE_IF_LONG)
+	if (state & (u32)config->unwritten && when != KTRACE_IF_LONG)
 		return ktrace_graph_begin_callee(call, graph, fregs);
 	at = (u32)task->curr_ret_stack;
 	end = ktrace_shadow_stack(task) + at;
@@ -363,6 +363,17 @@ static noinline __cold notrace void ktrace_return_closed(const struct ftrace_gra
 	ktrace_graph_fast_ret(ret, graph, fregs, current, ns, written);
 }
 
+/*
+ * Returns the depth of a call. If calls have found the shadow stack full, it is larger than any
+ * depth in a pack: only a record has their number.
+ */
+static __always_inline u64 ktrace_depth(const struct ftrace_graph_ret *ret)
+{
+	BUILD_BUG_ON(offsetof(struct ftrace_graph_ret, overrun) !=
+		     offsetof(struct ftrace_graph_ret, depth) + sizeof(ret->depth));
+	return *(const u64 *)&ret->depth;
+}
+
 /* Ends the fast path with the result @end. A call that was not packed continues in Rust. */
 static __always_inline void ktrace_return_ended(enum ktrace_pack_end end,
 						const struct ftrace_graph_ret *ret,
@@ -397,8 +408,8 @@ static noinline notrace void name##_whole(const struct ftrace_graph_ret *ret, \
 					  struct ftrace_regs *fregs, u64 now, u64 ns, \
 					  struct ktrace_pack *pack) \
 { \
-	ktrace_return_ended(ktrace_pack_add_call_whole(pack, kind, ret->func, ret->depth, now, \
-						       ns), \
+	ktrace_return_ended(ktrace_pack_add_call_whole(pack, kind, ret->func, \
+						       ktrace_depth(ret), now, ns), \
 			    ret, graph, fregs, ns, pack, kind); \
 } \
 \
@@ -407,16 +418,17 @@ static ktrace_stage notrace void name(const struct ftrace_graph_ret *ret, \
 				      u64 now, u64 ns, struct ktrace_pack __percpu *packs) \
 { \
 	struct ktrace_pack *pack = raw_cpu_ptr(packs); \
+	unsigned long func = ret->func; \
 	enum ktrace_pack_end end; \
 \
 	/* With PREEMPT_RT, preempt_count() does not count softirqs. */ \
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(pack->busy || ret->overrun)) \
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(pack->busy)) \
 		return ktrace_graph_fast_ret(ret, graph, fregs, current, ns, \
 					     kind == KTRACE_RETURN); \
 	/* Any value but 0; this one is in a register. */ \
-	pack->busy = ret->func; \
+	pack->busy = func; \
 	barrier(); \
-	end = ktrace_pack_add_call(pack, kind, ret->func, ret->depth, now, ns); \
+	end = ktrace_pack_add_call(pack, kind, func, ktrace_depth(ret), now, ns); \
 	if (end == KTRACE_PACK_FALLBACK) \
 		return name##_whole(ret, graph, fregs, now, ns, pack); \
 	ktrace_return_ended(end, ret, graph, fregs, ns, pack, kind); \

@@ -33,8 +33,9 @@ struct ktrace_fast_path {
 	unsigned long set_if_long;
 	unsigned long set_if_needed;
 	unsigned long set_at_call;
-	unsigned long unwritten;
 	unsigned long unwritten_callers;
+	/* These two are read together. */
+	unsigned long unwritten;
 	const u32 *when;
 	const u32 *max_depth;
 	const u64 *threshold_ns;

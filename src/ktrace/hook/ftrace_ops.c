@@ -137,34 +137,26 @@ static __always_inline void ktrace_pack_ended(enum ktrace_pack_end end, unsigned
  * Records a function that takes more than half a word, or leaves it to ktrace_hit(). Preemption is
  * off, and the pack is marked busy.
  */
-static noinline notrace void ktrace_hit_whole(unsigned long ip, unsigned long parent_ip,
-					      struct ktrace_pack *pack, struct ftrace_regs *fregs,
-					      unsigned int slot)
+static noinline notrace __flatten
+void ktrace_hit_whole(unsigned long ip, unsigned long parent_ip, struct ktrace_pack *pack,
+		      struct ftrace_regs *fregs, unsigned int slot)
 {
 	ktrace_pack_ended(ktrace_pack_add_whole(pack, ip, parent_ip), ip, parent_ip, pack, fregs,
 			  slot);
 }
 
-/* Records a function that the pack has in the word of @site, with the same preconditions. */
-static noinline notrace void ktrace_hit_known(unsigned long ip, unsigned long parent_ip,
-					      struct ktrace_pack *pack, struct ftrace_regs *fregs,
-					      unsigned int slot,
-					      const struct ktrace_call_site *site)
+/*
+ * Records a function that is new in the pack, or in another context than the last item, with the
+ * same preconditions.
+ */
+static noinline notrace __flatten
+void ktrace_hit_more(unsigned long ip, unsigned long parent_ip, struct ktrace_pack *pack,
+		     struct ftrace_regs *fregs, unsigned int slot)
 {
-	enum ktrace_pack_end end = ktrace_pack_add(pack, site);
+	enum ktrace_pack_end end = KTRACE_PACK_FALLBACK;
 
-	if (end == KTRACE_PACK_FALLBACK)
-		return ktrace_hit_whole(ip, parent_ip, pack, fregs, slot);
-	ktrace_pack_ended(end, ip, parent_ip, pack, fregs, slot);
-}
-
-/* Records a function that is new in the pack, with the same preconditions. */
-static noinline notrace void ktrace_hit_new(unsigned long ip, unsigned long parent_ip,
-					    struct ktrace_pack *pack, struct ftrace_regs *fregs,
-					    unsigned int slot)
-{
-	enum ktrace_pack_end end = ktrace_pack_add_new(pack, ip, parent_ip);
-
+	if (!ktrace_pack_knows(pack, ktrace_call_site_at(pack, ip, parent_ip), ip, parent_ip))
+		end = ktrace_pack_add_new(pack, ip, parent_ip);
 	if (end == KTRACE_PACK_FALLBACK)
 		return ktrace_hit_whole(ip, parent_ip, pack, fregs, slot);
 	ktrace_pack_ended(end, ip, parent_ip, pack, fregs, slot);
@@ -173,13 +165,15 @@ static noinline notrace void ktrace_hit_new(unsigned long ip, unsigned long pare
 /*
  * Records a function in compact form. The fast path calls no traced function, and does not touch a
  * pack that is marked busy, so it needs no recursion guard. All calls are tail calls, so this
- * function needs no stack frame.
+ * function needs no stack frame: the compiler must inline what enables preemption.
  */
-static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long parent_ip,
-						struct ktrace_pack __percpu *packs,
-						struct ftrace_regs *fregs, unsigned int slot)
+static noinline notrace __flatten
+void ktrace_hit_compact(unsigned long ip, unsigned long parent_ip,
+			struct ktrace_pack __percpu *packs, struct ftrace_regs *fregs,
+			unsigned int slot)
 {
 	struct ktrace_call_site *site;
+	enum ktrace_pack_end end;
 	struct ktrace_pack *pack;
 
 	/* With PREEMPT_RT, preempt_count() does not count softirqs. */
@@ -193,10 +187,12 @@ static noinline notrace void ktrace_hit_compact(unsigned long ip, unsigned long 
 	pack->busy = ip;
 	barrier();
 	site = ktrace_call_site_at(pack, ip, parent_ip);
+	end = KTRACE_PACK_FALLBACK;
 	if (ktrace_pack_knows(pack, site, ip, parent_ip))
-		ktrace_hit_known(ip, parent_ip, pack, fregs, slot, site);
-	else
-		ktrace_hit_new(ip, parent_ip, pack, fregs, slot);
+		end = ktrace_pack_add(pack, site);
+	if (end == KTRACE_PACK_FALLBACK)
+		return ktrace_hit_more(ip, parent_ip, pack, fregs, slot);
+	ktrace_pack_ended(end, ip, parent_ip, pack, fregs, slot);
 }
 
 /* Calls ktrace_hit() if the hook traces the current task, while a switch is not complete. */

@@ -12,19 +12,26 @@ use anyhow::{
 use crate::tracefs::Instance;
 
 /// A selection of tasks.
-#[derive(Clone, Copy)]
-pub struct Tasks<'a> {
-    /// Processes: all their threads.
-    pub pids: &'a [u32],
-    /// Threads.
-    pub tids: &'a [u32],
-    /// Patterns for the names of threads.
-    pub names: &'a [String],
-    /// Whether children of these tasks are selected, too.
+#[derive(clap::Args)]
+pub struct Tasks {
+    /// Selects a process: all its threads, also those that start later. Can be repeated.
+    #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',')]
+    pub pids: Vec<u32>,
+
+    /// Selects a single thread. Can be repeated.
+    #[arg(short, long = "tid", value_name = "TID", value_delimiter = ',')]
+    pub tids: Vec<u32>,
+
+    /// Selects the threads whose name (comm) matches a pattern of *, ? and [a-z]. Can be repeated.
+    #[arg(short, long = "name", value_name = "GLOB")]
+    pub names: Vec<String>,
+
+    /// Also selects the children of these tasks.
+    #[arg(short, long)]
     pub follow: bool,
 }
 
-impl Tasks<'_> {
+impl Tasks {
     /// Returns whether nothing is selected, which selects all tasks.
     pub fn is_all(&self) -> bool {
         self.pids.is_empty() && self.tids.is_empty() && self.names.is_empty()
@@ -32,7 +39,7 @@ impl Tasks<'_> {
 
     /// Checks that the tasks exist.
     pub fn check(&self) -> anyhow::Result<()> {
-        for &pid in self.pids {
+        for &pid in &self.pids {
             match process_of(pid) {
                 None => bail!("there is no process {pid}"),
                 Some(process) if process != pid => {
@@ -41,7 +48,7 @@ impl Tasks<'_> {
                 Some(_) => {}
             }
         }
-        for &tid in self.tids {
+        for &tid in &self.tids {
             if process_of(tid).is_none() {
                 bail!("there is no thread {tid}");
             }
@@ -54,13 +61,13 @@ impl Tasks<'_> {
         if self.follow {
             instance.write("ferrotrace/follow_fork", "1")?;
         }
-        for pid in self.pids {
+        for pid in &self.pids {
             add_process(instance, *pid)?;
         }
-        for tid in self.tids {
+        for tid in &self.tids {
             instance.append("ferrotrace/set_pid", &tid.to_string())?;
         }
-        for name in self.names {
+        for name in &self.names {
             instance
                 .append("ferrotrace/set_comm", &escape_spaces(name))
                 .context("the name (-n)")?;

@@ -8,7 +8,10 @@ use std::{
     time::Duration, //
 };
 
-use crate::units;
+use crate::{
+    control::Tasks,
+    units, //
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,25 +36,13 @@ failed, 2 for wrong usage, 130, 143 or 129 if SIGINT, SIGTERM or SIGHUP interrup
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Records a process: all its threads, also those that start later. Can be repeated.
-    #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',')]
-    pub pids: Vec<u32>,
-
-    /// Records a single thread. Can be repeated.
-    #[arg(short, long = "tid", value_name = "TID", value_delimiter = ',')]
-    pub tids: Vec<u32>,
-
-    /// Records the threads whose name (comm) matches a pattern of *, ? and [a-z]. Can be repeated.
-    #[arg(short, long = "name", value_name = "GLOB")]
-    pub names: Vec<String>,
+    /// The tasks to record.
+    #[command(flatten)]
+    pub tasks: Tasks,
 
     /// Records all tasks.
     #[arg(short, long)]
     pub all: bool,
-
-    /// Also records the children of the recorded tasks.
-    #[arg(short, long)]
-    pub follow: bool,
 
     /// Records only calls of functions that match a pattern. Can be repeated.
     #[arg(short = 'l', long = "function", value_name = "FUNC")]
@@ -123,10 +114,10 @@ pub struct Args {
 impl Args {
     /// Checks what the definition of the options cannot express. An error is one of usage.
     pub fn check(&self) -> Result<(), &'static str> {
-        let selects = !self.pids.is_empty() || !self.tids.is_empty() || !self.names.is_empty();
+        let selects = !self.tasks.is_all();
         if self.all && selects {
             Err("-a records all tasks: it cannot be combined with -p, -t or -n")
-        } else if self.all && self.follow {
+        } else if self.all && self.tasks.follow {
             Err("-a records all tasks: -f has no effect")
         } else if !self.all && !selects && self.command.is_empty() {
             Err("which tasks? Give a command, -p PID, -t TID, -n GLOB, or -a for all")
@@ -172,15 +163,15 @@ mod tests {
         for line in ["-f -l vfs_* -- ls -l /", "-f -l vfs_* ls -l /"] {
             let args = parse(line);
             assert_eq!(args.command, ["ls", "-l", "/"]);
-            assert!(args.follow && args.check().is_ok());
+            assert!(args.tasks.follow && args.check().is_ok());
         }
     }
 
     #[test]
     fn selections() {
         let args = parse("-p 1,2 -t 3 -n a* -n b");
-        assert_eq!(args.pids, [1, 2]);
-        assert_eq!(args.names, ["a*", "b"]);
+        assert_eq!(args.tasks.pids, [1, 2]);
+        assert_eq!(args.tasks.names, ["a*", "b"]);
         for right in ["-p 1", "-t 1", "-n x", "-a", "-a sleep 1", "-p 1 sleep 1"] {
             assert_eq!(parse(right).check(), Ok(()), "{right}");
         }

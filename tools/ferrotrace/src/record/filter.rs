@@ -13,15 +13,14 @@ use super::args::Args;
 use crate::{
     control::{
         select_functions,
-        set_option,
-        Tasks, //
+        set_option, //
     },
-    tracefs::Instance,
+    tracefs::Instance, //
 };
 
 /// Checks that the tasks and the module exist, and that the event names are valid.
 pub fn check(args: &Args) -> anyhow::Result<()> {
-    tasks(args).check()?;
+    args.tasks.check()?;
     if let Some(module) = &args.module {
         let name = module.replace('-', "_");
         if module.contains('/') || !Path::new("/sys/module").join(name).exists() {
@@ -37,7 +36,7 @@ pub fn configure(instance: &Instance, args: &Args) -> anyhow::Result<()> {
     instance
         .write("buffer_size_kb", &args.buffer.div_ceil(1024).to_string())
         .context("the buffer (--buffer)")?;
-    tasks(args).select(instance)?;
+    args.tasks.select(instance)?;
     if args.all {
         // The program that writes the file would record itself.
         instance.append("ferrotrace/set_notrace_comm", "ferrotrace trace-cmd")?;
@@ -50,16 +49,6 @@ pub fn configure(instance: &Instance, args: &Args) -> anyhow::Result<()> {
     }
     select_functions(instance, &args.functions, args.module.as_deref())?;
     set_options(instance, args)
-}
-
-/// Returns the selection of tasks.
-fn tasks(args: &Args) -> Tasks<'_> {
-    Tasks {
-        pids: &args.pids,
-        tids: &args.tids,
-        names: &args.names,
-        follow: args.follow,
-    }
 }
 
 fn set_options(instance: &Instance, args: &Args) -> anyhow::Result<()> {

@@ -271,11 +271,11 @@ impl<'a> Session<'a> {
     /// Tells whether the tasks of -p and -t have exited, and no other tasks can follow.
     fn have_tasks_ended(&self) -> bool {
         let args = self.args;
-        let ids = || args.pids.iter().chain(&args.tids);
+        let ids = || args.tasks.pids.iter().chain(&args.tasks.tids);
         args.command.is_empty()
-            && args.names.is_empty()
+            && args.tasks.names.is_empty()
             && !args.all
-            && (!args.follow || self.stats.tasks == Some(0))
+            && (!args.tasks.follow || self.stats.tasks == Some(0))
             && ids().all(|id| !Path::new(&format!("/proc/{id}")).exists())
     }
 }

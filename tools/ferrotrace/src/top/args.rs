@@ -25,21 +25,9 @@ or SIGHUP ended the program, 130 if SIGINT interrupted --once.";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Shows a process: all its threads, also those that start later. Can be repeated.
-    #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',')]
-    pids: Vec<u32>,
-
-    /// Shows a single thread. Can be repeated.
-    #[arg(short, long = "tid", value_name = "TID", value_delimiter = ',')]
-    tids: Vec<u32>,
-
-    /// Shows the threads whose name (comm) matches a pattern of *, ? and [a-z]. Can be repeated.
-    #[arg(short, long = "name", value_name = "GLOB")]
-    names: Vec<String>,
-
-    /// Also shows the children of these tasks.
-    #[arg(short, long)]
-    follow: bool,
+    /// The tasks to show; all of them if none are selected.
+    #[command(flatten)]
+    pub tasks: Tasks,
 
     /// Shows the times of functions that match a pattern; system calls by default. Can be repeated.
     #[arg(short = 'l', long = "function", value_name = "FUNC")]
@@ -62,19 +50,9 @@ pub struct Args {
 impl Args {
     /// Checks what the definition of the options cannot express. An error is one of usage.
     pub fn check(&self) -> Result<(), &'static str> {
-        match self.follow && self.tasks().is_all() {
+        match self.tasks.follow && self.tasks.is_all() {
             true => Err("all tasks are shown: -f has no effect without -p, -t or -n"),
             false => Ok(()),
-        }
-    }
-
-    /// Returns the selection of tasks.
-    pub fn tasks(&self) -> Tasks<'_> {
-        Tasks {
-            pids: &self.pids,
-            tids: &self.tids,
-            names: &self.names,
-            follow: self.follow,
         }
     }
 
@@ -85,13 +63,13 @@ impl Args {
             ids.join(",")
         };
         let mut parts = Vec::new();
-        if !self.pids.is_empty() {
-            parts.push(format!("pid {}", list(&self.pids)));
+        if !self.tasks.pids.is_empty() {
+            parts.push(format!("pid {}", list(&self.tasks.pids)));
         }
-        if !self.tids.is_empty() {
-            parts.push(format!("tid {}", list(&self.tids)));
+        if !self.tasks.tids.is_empty() {
+            parts.push(format!("tid {}", list(&self.tasks.tids)));
         }
-        parts.extend(self.names.iter().map(|name| format!("'{name}'")));
+        parts.extend(self.tasks.names.iter().map(|name| format!("'{name}'")));
         match parts.is_empty() {
             true => "all tasks".into(),
             false => parts.join(", "),

@@ -116,7 +116,7 @@ impl<'a> Live<'a> {
     pub fn begin(&mut self, data: &mut Data, args: &Args) -> anyhow::Result<()> {
         self.round(data)?;
         data.begin(self.mark.context("the buffer has no marker")?);
-        for (name, state) in procfs::threads(&args.tasks()) {
+        for (name, state) in procfs::threads(&args.tasks) {
             data.add(name, state);
         }
         Ok(())
@@ -214,8 +214,8 @@ fn configure(instance: &Instance, args: &Args) -> anyhow::Result<()> {
     instance.wait_for("ferrotrace/stats")?;
     instance.write("buffer_size_kb", &BUFFER_KB.to_string())?;
     set_option(instance, "markers")?;
-    args.tasks().select(instance)?;
-    if args.tasks().is_all() {
+    args.tasks.select(instance)?;
+    if args.tasks.is_all() {
         // The view would observe itself.
         instance.append("ferrotrace/set_notrace_comm", "ferrotrace")?;
     }

@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if !tracefs.has_tracer("ferrotrace")? {
         bail!("the module is not loaded: sudo modprobe ferrotrace (or: sudo insmod ferrotrace.ko)");
     }
-    args.tasks().check()?;
+    args.tasks.check()?;
     leftovers::remove(&tracefs)?;
     let formats = Formats::of_kernel(&tracefs.path(""), &[c"ftrace", c"ferrotrace"])?;
     let live = Live::start(leftovers::create(&tracefs)?, &formats, args)?;

@@ -15,9 +15,9 @@ use crate::{
 };
 
 /// Returns the threads of the selected processes, and the selected threads.
-pub fn threads(tasks: &Tasks<'_>) -> Vec<(TaskName, State)> {
+pub fn threads(tasks: &Tasks) -> Vec<(TaskName, State)> {
     let mut threads = Vec::new();
-    for pid in tasks.pids {
+    for pid in &tasks.pids {
         let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else {
             continue;
         };
@@ -26,7 +26,7 @@ pub fn threads(tasks: &Tasks<'_>) -> Vec<(TaskName, State)> {
             threads.extend(parse(&text));
         }
     }
-    for tid in tasks.tids {
+    for tid in &tasks.tids {
         let text = fs::read_to_string(format!("/proc/{tid}/stat")).unwrap_or_default();
         threads.extend(parse(&text));
     }
@@ -80,17 +80,17 @@ mod tests {
 
     #[test]
     fn threads_of_this_process() {
-        let pids = [std::process::id()];
+        let pid = std::process::id();
         let tasks = Tasks {
-            pids: &pids,
-            tids: &[],
-            names: &[],
+            pids: vec![pid],
+            tids: Vec::new(),
+            names: Vec::new(),
             follow: false,
         };
         let threads = threads(&tasks);
         let main = threads
             .iter()
-            .find(|(name, _)| name.pid.unsigned_abs() == pids[0]);
+            .find(|(name, _)| name.pid.unsigned_abs() == pid);
         assert!(main.is_some(), "{threads:?}");
     }
 }
