@@ -34,11 +34,11 @@ fn run(list: &str, raw: &str, what: &str) -> Result<String, String> {
         let mut words = line.split_whitespace();
         let (kind, name) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
         let item = match kind {
-            "struct?" | "enum?" => {
-                let item = if kind == "enum?" {
-                    Item::Enum
-                } else {
-                    Item::Struct
+            "struct?" | "enum?" | "func?" => {
+                let item = match kind {
+                    "enum?" => Item::Enum,
+                    "func?" => Item::Func,
+                    _ => Item::Struct,
                 };
                 if indexed.id_of(item, name.as_bytes()).is_none() {
                     continue;

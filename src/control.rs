@@ -12,6 +12,8 @@
 //! when a descriptor of the file is closed, including a duplicated or an inherited one; `close()`
 //! returns the error if it is invalid.
 
+mod triggers;
+
 use core::ffi::CStr;
 
 use kernel::{
@@ -76,6 +78,7 @@ enum Kind {
     MaxGraphDepth,
     Thresholds,
     Profile,
+    Triggers,
     Stats,
 }
 
@@ -83,7 +86,11 @@ impl Kind {
     /// Returns whether opening the file with `>` clears its contents.
     fn can_be_cleared(self) -> bool {
         match self {
-            Kind::List(_) | Kind::MaxGraphDepth | Kind::Thresholds | Kind::Profile => true,
+            Kind::List(_)
+            | Kind::MaxGraphDepth
+            | Kind::Thresholds
+            | Kind::Profile
+            | Kind::Triggers => true,
             Kind::FollowFork | Kind::Stats => false,
         }
     }
@@ -148,6 +155,12 @@ static FILES: &[Description] = &[
         help: "time per function and task in us; enable with options/ferro-profile; a write resets it",
     },
     Description {
+        name: c"triggers",
+        kind: Kind::Triggers,
+        help: "rules, one a line: WHEN [if CONDITION] do ACTION, for example \
+               'exit vfs_read if block > 20ms do snapshot, stop:1'",
+    },
+    Description {
         name: c"stats",
         kind: Kind::Stats,
         help: "numbers of tasks and records, and of everything that was lost",
@@ -202,6 +215,7 @@ impl Control {
             Kind::MaxGraphDepth => self.set_max_depth(data),
             Kind::Thresholds => self.set_thresholds(data),
             Kind::Profile => self.clear_profile(),
+            Kind::Triggers => self.set_triggers(data),
             Kind::Stats => Err(EBADF),
         }
     }
@@ -450,6 +464,7 @@ impl ControlFile for Control {
             }),
             Kind::Thresholds => self.show_thresholds(out),
             Kind::Profile => self.show_profile(out),
+            Kind::Triggers => self.show_triggers(out),
             Kind::Stats => self.show_stats(out),
         }
     }
@@ -468,7 +483,7 @@ impl ControlFile for Control {
             input.refuse_size();
         }
         let fault = match self.about.kind {
-            Kind::List(_) | Kind::Profile | Kind::Stats => Fault::TooMany,
+            Kind::List(_) | Kind::Profile | Kind::Triggers | Kind::Stats => Fault::TooMany,
             Kind::FollowFork => Fault::NotASwitch,
             Kind::MaxGraphDepth => Fault::NotADepth,
             Kind::Thresholds => Fault::NotAThreshold,

@@ -267,6 +267,27 @@ trace_event! {
 }
 
 trace_event! {
+    system ferrotrace;
+
+    /// Reports that a rule of `ferrotrace/triggers` fires: the number of its line, its text, the
+    /// task that it is about, and the number that it is about. Written whenever that happens;
+    /// cannot be enabled.
+    pub(crate) event trigger(task: Task<'_>, rule: u32, value: i64, text: &&[u8]);
+
+    written by hand;
+
+    record {
+        comm: Comm = task.comm(),
+        pid: Pid = Pid(task.pid()),
+        rule: u32 = rule,
+        value: i64 = value,
+        text: Str = *text,
+    }
+
+    print "comm={} pid={} rule={} value={} text={}", comm, pid, rule, value, text;
+}
+
+trace_event! {
     // In the same system as the `funcgraph_entry` and `funcgraph_exit` events of the graph tracer,
     // where programs that read their formats find it. It cannot be enabled, and users do not look
     // for events to enable there.

@@ -24,6 +24,8 @@ mod task_probes;
 mod task_times;
 mod thresholds;
 mod tracer;
+mod trigger_rule;
+mod triggers;
 
 use kernel::{
     prelude::*,
@@ -32,6 +34,7 @@ use kernel::{
 
 use arrays::{
     profiles::Unloads,
+    rules::take_rules,
     State,
     STATE, //
 };
@@ -87,6 +90,10 @@ struct Loaded(Resolved);
 
 impl Drop for Loaded {
     fn drop(&mut self) {
+        // Rules hold references whose drop takes the locks.
+        while let Some(hold) = take_rules() {
+            drop(hold);
+        }
         let state = {
             let lock = TypesLock::new(self.0);
             let mut place = STATE.lock();

@@ -56,6 +56,7 @@ use crate::{
             Waker, //
         },
     },
+    triggers, //
 };
 
 bind_sched_hooks!(Accounts);
@@ -83,6 +84,7 @@ impl Accounts {
         if let Some(run) = self.spent(account, TimeKind::Run, before, now_ns, clock) {
             fgraph::task_ran(task, run.ns);
             events::task_run::trace(task, run.reported_ns, state);
+            triggers::task_ran(task, run.ns);
         }
     }
 
@@ -101,6 +103,7 @@ impl Accounts {
         };
         fgraph::task_waited(task, wait.ns);
         events::task_wait::trace(task, wait.reported_ns, since, prev);
+        triggers::task_waited(task, wait.ns);
     }
 
     /// Records that a blocked task is woken.
@@ -121,11 +124,12 @@ impl Accounts {
             true => caller_of(task) as u64,
             false => 0,
         });
-        let block = Block {
+        let reported = Block {
             ns: block.reported_ns,
             state: account.state.get() as u32,
         };
-        events::task_block::trace(task, &block, waker);
+        events::task_block::trace(task, &reported, waker);
+        triggers::task_blocked(task, block.ns);
     }
 }
 
@@ -232,6 +236,7 @@ impl SchedHooks for Accounts {
         let account = self.of(task);
         let old_comm = account.map_or(Comm::default(), |account| account.old_comm.get());
         events::task_exec::trace(task, old_pid, &old_comm, &filename);
+        triggers::task_executed(task);
     }
 
     fn changes(&self, task: Task<'_>) {
@@ -263,6 +268,7 @@ impl SchedHooks for Accounts {
             }
             events::task_exit::trace(task, group_dead, &totals);
         }
+        triggers::task_exits(task);
         fgraph::current_ends();
     }
 

@@ -8,7 +8,10 @@ use kernel::{
     sync::Arc, //
 };
 
-use super::State;
+use super::{
+    Array,
+    State, //
+};
 use crate::{
     ktrace::task::sched,
     task_times::accounting::Accounts, //
@@ -71,7 +74,8 @@ impl State {
     /// Stops the task accounting, if it is no longer needed.
     pub(super) fn close_accounts(&mut self) {
         let graphs = self.arrays.iter().any(|array| array.needs_accounting);
-        if !graphs && !self.listened {
+        let any = self.arrays.iter().any(Array::is_accounted);
+        if !any && !self.listened {
             self.past_gaps = self.time_gaps();
             self.accounts = None;
             self.close_watch();

@@ -110,7 +110,7 @@ impl State {
         if let Some(slot) = slot {
             trace_mask::set_owner(slot, None);
         }
-        if array.hook.is_none() {
+        if array.hook.is_none() && array.rules.is_none() {
             array.slot = None;
         }
         // First trace every task, then remove the decisions, so that a selected task is traced

@@ -22,6 +22,7 @@ mod kernel_settings;
 pub(crate) mod profiles;
 mod reconcile;
 mod recording;
+pub(crate) mod rules;
 mod trace_masks;
 
 use kernel::{
@@ -51,7 +52,8 @@ use crate::{
         task::{
             registration::Registration,
             saved_cmdlines::Names,
-            sched, //
+            sched,
+            signals::SignalWatch, //
         },
     },
     profile::{
@@ -59,7 +61,8 @@ use crate::{
         Profile, //
     },
     task_filter::TaskFilter,
-    task_times::accounting::Accounts, //
+    task_times::accounting::Accounts,
+    triggers::installed::InstalledRules, //
 };
 
 /// The state of the module while it is loaded.
@@ -77,6 +80,8 @@ pub(crate) struct Array {
     recorder: Arc<Recorder>,
     /// The hook, while ferrotrace is the current tracer.
     hook: Option<Recording>,
+    /// The trigger rules, while there are any.
+    rules: Option<InstalledRules>,
     /// Whether the trace array needs its tasks accounted: from before the first call is recorded
     /// until after the last one.
     needs_accounting: bool,
@@ -139,6 +144,11 @@ impl Array {
         self.hook.is_some()
     }
 
+    /// Returns whether the tasks of the trace array must be accounted.
+    fn is_accounted(&self) -> bool {
+        self.needs_accounting || self.rules.is_some()
+    }
+
     /// Stops recording.
     fn unhook(&mut self) {
         self.hook = None;
@@ -175,6 +185,8 @@ pub(crate) struct State {
     no_filter: Arc<Filter>,
     /// The probes on markers, while a trace array writes entries only if needed.
     markers: Option<MarkerWatch>,
+    /// The probe on signals, while a rule needs it.
+    signals: Option<SignalWatch>,
     /// Markers cannot be watched, so entries are always written when calls begin.
     has_no_markers: bool,
 }
@@ -201,6 +213,7 @@ impl State {
             errors,
             no_filter,
             markers: None,
+            signals: None,
             has_no_markers: false,
         }
     }

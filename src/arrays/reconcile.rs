@@ -54,6 +54,7 @@ impl State {
             filter: Arc::clone(&self.no_filter),
             recorder: Arc::new(Recorder::new()?, GFP_KERNEL)?,
             hook: None,
+            rules: None,
             needs_accounting: false,
             has_own_records: false,
             profile: None,

@@ -38,10 +38,10 @@ impl State {
         Ok(slot)
     }
 
-    /// Frees the slot of the array at `at` if it neither has a filter nor records.
+    /// Frees the slot of the array at `at` if it has no filter and no rules, and does not record.
     pub(super) fn drop_idle_slot(&mut self, at: usize) {
         if let Some(array) = self.arrays.get_mut(at) {
-            if array.hook.is_none() && array.filter.is_empty() {
+            if array.hook.is_none() && array.rules.is_none() && array.filter.is_empty() {
                 array.slot = None;
             }
         }
@@ -69,7 +69,7 @@ impl State {
         self.begin_account_update();
         trace_mask::set_always(self.slots(|array| array.filter.is_empty()));
         if self.accounts.is_some() {
-            follow::follow(self.slots(|array| array.needs_accounting), self.listened);
+            follow::follow(self.slots(|array| array.is_accounted()), self.listened);
         }
         trace_mask::refresh();
         if let Some(accounts) = &self.accounts {

@@ -55,11 +55,37 @@ pub(crate) enum Fault {
     NotPacked,
     /// Packed records were requested, but this kernel does not support them.
     NoPacks,
+    /// A trigger rule has more bytes than are kept.
+    RuleTooLong,
+    /// A rule does not begin with a known moment.
+    NotAMoment,
+    /// A rule is incomplete, or has words after its end.
+    NotARule,
+    /// A rule about calls without the name of a function.
+    NotAFunction,
+    /// No function that can be traced has the name in a rule.
+    NoFunction,
+    /// A rule about signals without the name or the number of one.
+    NotASignal,
+    /// A rule has too many conditions.
+    TooManyParts,
+    /// A condition compares something unknown, or in an unknown way.
+    NotACondition,
+    /// A condition compares what is not known at the moment of its rule.
+    NotKnown,
+    /// A time without a unit, or not a number.
+    NotATime,
+    /// A condition or a limit is not a number.
+    NotAValue,
+    /// A rule has an unknown action.
+    NotAnAction,
+    /// A snapshot cannot be taken of this buffer.
+    NoSnapshot,
 }
 
 impl Fault {
     /// Messages for the user, indexed by discriminant.
-    pub(crate) const MESSAGES: [&'static CStr; 15] = [
+    pub(crate) const MESSAGES: [&'static CStr; 28] = [
         c"Invalid number (expected a decimal PID)",
         c"PID out of range",
         c"Name longer than 15 bytes, which is all that the kernel keeps of it",
@@ -75,6 +101,19 @@ impl Fault {
         c"Invalid threshold (expected [total|run|wait|block] US)",
         c"Compact records are not supported in a persistent buffer",
         c"Compact records are not supported with this kernel",
+        c"Rule longer than 256 bytes",
+        c"Unknown moment (entry, exit, run, wait, block, signal, exec, exit-task)",
+        c"Invalid rule (expected WHEN [if CONDITION] do ACTION[, ACTION][:COUNT])",
+        c"Missing function (expected 'entry FUNCTION' or 'exit FUNCTION')",
+        c"No such function to trace",
+        c"Unknown signal (expected a name, a number, or 'fatal')",
+        c"More than 4 conditions",
+        c"Invalid condition (total, run, wait, block, retval, sig, code, pid; comm ~ GLOB)",
+        c"Not known at this moment",
+        c"Invalid time (expected a number with a unit: 500us, 20ms, 2s)",
+        c"Invalid number",
+        c"Unknown action (start, stop, snapshot, stacktrace)",
+        c"No snapshot of this buffer is possible",
     ];
 
     /// Returns the index of this fault in [`Fault::MESSAGES`].
@@ -99,7 +138,7 @@ impl Fault {
             Fault::NameTooLong => Error::from_errno(-(bindings::ENAMETOOLONG as c_int)),
             Fault::TooMany => ENOSPC,
             Fault::NoMemory => ENOMEM,
-            Fault::NotPacked | Fault::NoPacks => {
+            Fault::NotPacked | Fault::NoPacks | Fault::NoSnapshot => {
                 Error::from_errno(-(bindings::EOPNOTSUPP as c_int))
             }
             Fault::NotANumber
@@ -110,7 +149,19 @@ impl Fault {
             | Fault::Nul
             | Fault::NotASwitch
             | Fault::NotADepth
-            | Fault::NotAThreshold => EINVAL,
+            | Fault::NotAThreshold
+            | Fault::RuleTooLong
+            | Fault::NotAMoment
+            | Fault::NotARule
+            | Fault::NotAFunction
+            | Fault::NoFunction
+            | Fault::NotASignal
+            | Fault::TooManyParts
+            | Fault::NotACondition
+            | Fault::NotKnown
+            | Fault::NotATime
+            | Fault::NotAValue
+            | Fault::NotAnAction => EINVAL,
         }
     }
 }

@@ -64,6 +64,24 @@ typedef void (*ktrace_recursed_t)(unsigned int slot);
 typedef void (*ktrace_overrun_t)(struct ktrace_graph *graph);
 typedef void (*ktrace_interposed_t)(unsigned int context);
 
+/* The data of a watched call until it returns; `tag` is for call_watch.c alone. */
+struct ktrace_call_frame {
+	u64 tag;
+	u64 begun_ns;
+	u64 wait_ns;
+	u64 block_ns;
+};
+
+/* `CallWatcher` in fgraph/call_watch.rs. */
+struct ktrace_call_callbacks {
+	bool (*entry)(const void *data, struct ktrace_call_frame *frame);
+	void (*exit)(const void *data, const struct ktrace_call_frame *frame, unsigned long value);
+	void (*overrun)(const void *data);
+};
+
+/* `SignalWatcher` in task/signals.rs. */
+typedef void (*ktrace_signal_t)(struct task_struct *task, int sig, bool is_fatal);
+
 /* `InstancesChanged` in array/instances.rs. */
 typedef void (*ktrace_instances_changed_t)(void);
 

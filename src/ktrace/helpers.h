@@ -14,6 +14,7 @@ struct dentry;
 struct file;
 struct file_operations;
 struct inode;
+struct ktrace_call_watch;
 struct ktrace_pack;
 struct ring_buffer_iter;
 struct seq_operations;
@@ -67,6 +68,16 @@ void ktrace_detach_name_probe(void *user);
 void ktrace_schedule_recheck(void);
 void ktrace_reclaim_later(void);
 void ktrace_visit_tasks(void *visitor);
+
+/* in call_watch.c, */
+struct ktrace_call_watch *ktrace_watch_calls(char *functions, u32 bit,
+					     const struct ktrace_call_callbacks *callbacks,
+					     const void *data);
+bool ktrace_unwatch_calls(struct ktrace_call_watch *watch);
+
+/* in signals.c, */
+int ktrace_watch_signals(ktrace_signal_t signal);
+void ktrace_unwatch_signals(void);
 
 /* in markers.c, */
 int ktrace_watch_markers(ktrace_interposed_t interposed);

@@ -54,7 +54,7 @@ reset_trace_array() {
 	for _file in "$1"/ferrotrace/set_*; do
 		clear_file "$_file"
 	done
-	for _file in tracing_thresh max_graph_depth; do
+	for _file in tracing_thresh max_graph_depth triggers; do
 		clear_file "$1/ferrotrace/$_file"
 	done
 	# Profile data persists until the profile is cleared.

@@ -2,6 +2,7 @@
 
 //! Trace arrays and what belongs to each of them: options, control files, and the error log.
 
+pub mod actions;
 pub mod error_log;
 pub mod instances;
 pub mod module_state;

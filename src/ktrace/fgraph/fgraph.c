@@ -21,9 +21,6 @@
 #include "fgraph.h"
 #include "members.h"
 
-/* Defined by symbols.c. */
-void *ktrace_call_fgraph_reserve_data(int idx, int size);
-
 /*
  * Fast path of a call: only a frame is needed, which the return finds again and which has the time
  * of the call. This is most of the cost of a call that is not recorded, and part of the cost of
@@ -587,11 +584,14 @@ static void notrace ktrace_graph_return(struct ftrace_graph_ret *ret,
  * that are hooked without it, and unregister_ftrace_graph() does not report that. A hook that was
  * removed for good has a poisoned pointer.
  */
+bool ktrace_ops_are_listed(const struct ftrace_ops *ops)
+{
+	return ops->flags & FTRACE_OPS_FL_ENABLED && ops->list.next != LIST_POISON1;
+}
+
 bool ktrace_graph_is_listed(struct ktrace_graph *graph)
 {
-	const struct ftrace_ops *ops = &graph->ops.ops;
-
-	return ops->flags & FTRACE_OPS_FL_ENABLED && ops->list.next != LIST_POISON1;
+	return ktrace_ops_are_listed(&graph->ops.ops);
 }
 
 u32 ktrace_graph_random(void)

@@ -126,12 +126,19 @@ u32 ktrace_graph_random(void);
 void ktrace_graph_init(struct ktrace_graph *graph);
 void ktrace_graph_set_chosen(struct ktrace_graph *graph, bool are_chosen);
 bool ktrace_graph_task_is_in(struct ktrace_graph *graph);
+bool ktrace_ops_are_listed(const struct ftrace_ops *ops);
 bool ktrace_graph_is_listed(struct ktrace_graph *graph);
 void ktrace_graph_detect_layout(struct ktrace_graph *graph, void *frame, unsigned long *word);
 void ktrace_graph_synchronize(void);
 unsigned long ktrace_return_value(struct ftrace_regs *fregs);
 
 #ifndef __BINDGEN__
+
+/* Defined by symbols.c. */
+void *ktrace_call_fgraph_reserve_data(int idx, int size);
+void *ktrace_call_fgraph_retrieve_parent_data(int idx, int *size, int depth);
+int ktrace_call_register_ftrace_graph(struct fgraph_ops *ops);
+void ktrace_call_unregister_ftrace_graph(struct fgraph_ops *ops);
 
 /* Size of a frame on the shadow stack in words, with the word that describes it. */
 #define KTRACE_FRAME_WORDS (sizeof(struct ktrace_frame) / sizeof(long) + 1)

@@ -323,7 +323,7 @@ unsafe fn for_each_open<G: Bound>(mut with: impl FnMut(&G, &Open<'_>)) {
 ///
 /// # Safety
 ///
-/// Only for `markers.c`: preemption must be off.
+/// preemption must be off.
 pub(super) unsafe extern "C" fn interposed<G: Bound>(context: u32) {
     if HOOKED.read_once() != 0 {
         // SAFETY: Preemption is off, as the caller guarantees.
@@ -333,6 +333,13 @@ pub(super) unsafe extern "C" fn interposed<G: Bound>(context: u32) {
             });
         }
     }
+}
+
+/// Reports to all hooks that a record that is not an event is about to be written in the current
+/// task, in this context ([`Context::once`]).
+pub fn before_record<G: Bound>(context: Context) {
+    // SAFETY: `Context::once()` has turned preemption off.
+    unsafe { interposed::<G>(context.packed) };
 }
 
 /// Reports to all hooks that the current task is about to end. For probes, in task context.

@@ -13,9 +13,6 @@
 #include "../helpers.h"
 #include "fgraph.h"
 
-/* Defined by symbols.c. */
-void *ktrace_call_fgraph_retrieve_parent_data(int idx, int *size, int depth);
-
 /*
  * Words at the end of the shadow stack that the fast path leaves free: the task data words of all
  * hooks, of which this hook's may be the last, a call, and a frame. So close to the end, the

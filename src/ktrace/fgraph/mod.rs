@@ -51,6 +51,7 @@
 
 mod active_calls;
 mod bind;
+mod call_watch;
 mod clock;
 mod current_call;
 mod fast_path;
@@ -73,6 +74,11 @@ pub use bind::{
     dispatch_fast_entry,
     dispatch_return, //
 };
+pub use call_watch::{
+    BegunCall,
+    CallWatch,
+    CallWatcher, //
+};
 pub use clock::{
     ClockPair,
     CounterTime, //
@@ -88,6 +94,7 @@ pub use fast_path::{
 pub use frame::FrameRef;
 pub use graph_hook::GraphHook;
 pub use hook::{
+    before_record,
     current_ends,
     current_leaves,
     for_each_hook,

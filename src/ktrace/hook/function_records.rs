@@ -17,6 +17,10 @@ use crate::ktrace::{
     record::{
         context::MAX_ARGS,
         put,
+        stack::{
+            write_stack,
+            MAX_FRAMES, //
+        },
         NotWritten,
         Reservation, //
     },
@@ -52,9 +56,6 @@ pub fn function(call: &Call<'_>, words: usize) -> Result<(), NotWritten> {
     Ok(())
 }
 
-/// Maximum number of frames in a stack trace.
-const MAX_FRAMES: usize = 64;
-
 /// Maximum distance in bytes from the start of a function to the return address of its call to
 /// ftrace: a landing pad and the call itself.
 const CALL_SITE: usize = 16;
@@ -76,17 +77,6 @@ pub fn stack(call: &Call<'_>) -> Result<bool, NotWritten> {
     let first = all.iter().position(is_function).unwrap_or(0);
     let shown = all.get(first..).unwrap_or(all);
 
-    let len = size_of::<abi::stack_entry>() + core::mem::size_of_val(shown);
-    let record = Reservation::new(call.tr(), abi::trace_type_TRACE_STACK, len, call.context)?;
-    let entry: *mut abi::stack_entry = record.entry.cast();
-    // SAFETY: The reservation has room for the entry and the frames after it, and is aligned to
-    // four bytes.
-    unsafe {
-        put(addr_of_mut!((*entry).size), shown.len() as c_int);
-        let first: *mut c_ulong = addr_of_mut!((*entry).caller).cast();
-        for (n, frame) in shown.iter().enumerate() {
-            put(first.add(n), *frame);
-        }
-    }
+    write_stack(call.tr(), call.context, shown)?;
     Ok(all.len() == MAX_FRAMES)
 }

@@ -13,6 +13,7 @@ use kernel::{
 use super::{
     callbacks::ktrace_text_leaves_t,
     symbols::{
+        this_module,
         Data,
         Resolved, //
     },
@@ -59,6 +60,12 @@ pub fn text_offset(address: usize) -> Option<usize> {
 /// Returns whether the kernel's name for the function at `address` includes that of a module.
 fn is_in_module(address: usize) -> bool {
     name_of(address).is_ok_and(|name| name.ends_with(b"]"))
+}
+
+/// Returns whether `address` is in the text of this module. Any context.
+pub(in crate::ktrace) fn is_in_this_module(address: usize) -> bool {
+    // SAFETY: This module is alive, as its code runs.
+    unsafe { ktrace_module_has(this_module(), false, address as c_ulong) }
 }
 
 /// The text of a module that is about to be freed.

@@ -45,9 +45,11 @@ struct Symbol {
 }
 
 macro_rules! functions {
-    ($($name:literal, $option:literal: $user:literal;)*) => {
+    ($($(#[$meta:meta])* $name:literal, $option:literal: $user:literal;)*) => {
         /// The functions to call, in the order of `unexported.h`.
-        const FUNCTIONS: &[Symbol] = &[$(Symbol { name: $name, user: $user, option: $option }),*];
+        const FUNCTIONS: &[Symbol] = &[
+            $($(#[$meta])* Symbol { name: $name, user: $user, option: $option }),*
+        ];
     };
 }
 
@@ -88,6 +90,12 @@ functions! {
     c"print_function_args", "CONFIG_FUNCTION_TRACE_ARGS": "arguments of calls";
     c"print_trace_line", "CONFIG_TRACING": "compact records in the output";
     c"task_work_add", "Linux 6.12 or later": "noticing new instances";
+    #[cfg(CONFIG_TRACER_SNAPSHOT)]
+    c"tracing_arm_snapshot", "CONFIG_TRACER_SNAPSHOT": "snapshots by triggers";
+    #[cfg(CONFIG_TRACER_SNAPSHOT)]
+    c"tracing_disarm_snapshot", "CONFIG_TRACER_SNAPSHOT": "snapshots by triggers";
+    #[cfg(CONFIG_TRACER_SNAPSHOT)]
+    c"tracing_snapshot_instance", "CONFIG_TRACER_SNAPSHOT": "snapshots by triggers";
 }
 
 // The build fails if `unexported.h` has other functions, or another order.
@@ -106,6 +114,11 @@ const _: () = {
     let mut text = include_bytes!("unexported.h").as_slice();
     let mut index = 0;
     while !text.is_empty() {
+        // The functions after this line are built neither here nor there.
+        let rest = strip_prefix(text, b"\n#ifdef CONFIG_TRACER_SNAPSHOT");
+        if rest.is_some() && !cfg!(CONFIG_TRACER_SNAPSHOT) {
+            break;
+        }
         if let Some(name) = strip_prefix(text, b"\nKTRACE_FUNCTION(") {
             let listed = strip_prefix(name, FUNCTIONS[index].name.to_bytes());
             assert!(matches!(listed, Some([b')', b';', ..])));

@@ -40,3 +40,8 @@ KTRACE_FUNCTION(trace_print_printk_msg_only);
 KTRACE_FUNCTION(print_function_args);
 KTRACE_FUNCTION(print_trace_line);
 KTRACE_FUNCTION(task_work_add);
+#ifdef CONFIG_TRACER_SNAPSHOT
+KTRACE_FUNCTION(tracing_arm_snapshot);
+KTRACE_FUNCTION(tracing_disarm_snapshot);
+KTRACE_FUNCTION(tracing_snapshot_instance);
+#endif

@@ -52,6 +52,8 @@ static __always_inline unsigned int ktrace_context_here(void)
 }
 
 unsigned int ktrace_context(void);
+bool ktrace_enter_level(u32 level);
+void ktrace_leave_level(u32 level);
 struct task_struct *ktrace_current(void);
 
 #endif

@@ -22,6 +22,7 @@ pub mod sched_bind;
 mod sched_callbacks;
 mod sched_hooks;
 pub mod sched_state;
+pub mod signals;
 pub mod task_mask;
 pub mod task_ref;
 pub mod trace_mask;

@@ -127,6 +127,12 @@ impl Task<'_> {
         unsafe { addr_of!((*self.0).thread_pid).read_volatile() }.is_null()
     }
 
+    /// Returns the exit code of the task, as `wait()` reports it: valid once the task exits.
+    pub fn exit_code(&self) -> i32 {
+        // SAFETY: By the type invariant, the task is alive; this reads one aligned word.
+        unsafe { addr_of!((*self.0).exit_code).read_volatile() }
+    }
+
     /// Returns the time at which the task was created, in ns since boot. For a thread that has
     /// become the leader of its process, it is the creation time of the previous leader
     /// (`de_thread()`, fs/exec.c).

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Installs the trigger rules of trace arrays, with the hooks and probes that they need.
+
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+use super::{
+    Array,
+    State,
+    STATE, //
+};
+use crate::{
+    filter::error::Fault,
+    ktrace::{
+        fgraph::CallWatch,
+        task::signals::SignalWatch, //
+    },
+    trigger_rule::Moment,
+    triggers::{
+        self,
+        calls::CallRule,
+        installed::{
+            Hold,
+            InstalledRules,
+            Watches, //
+        },
+        ActiveRule,
+        RuleSet,
+        Signals, //
+    },
+};
+
+/// The reason why rules were not installed.
+pub(crate) enum Refused {
+    /// The rule at this index has an invalid function.
+    Rule(usize, Fault),
+    Error(Error),
+}
+
+impl<T: Into<Error>> From<T> for Refused {
+    fn from(error: T) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+/// Removes the rules of one trace array that has any. The result must be dropped without locks.
+pub(crate) fn take_rules() -> Option<Hold> {
+    let mut state = STATE.lock();
+    let state = state.as_mut()?;
+    let at = state
+        .arrays
+        .iter()
+        .position(|array| array.rules.is_some())?;
+    state.remove_rules(at)
+}
+
+impl Array {
+    /// Returns the rules, in the order of their lines.
+    pub(crate) fn rules(&self) -> &[ActiveRule] {
+        self.rules.as_ref().map_or(&[], |rules| rules.set.rules())
+    }
+}
+
+impl State {
+    /// Replaces the rules of the trace array with this serial number, or removes them if there is
+    /// no `hold`. Returns what must be dropped after the lock of [`super::STATE`] was released. May
+    /// sleep.
+    ///
+    /// # Errors
+    ///
+    /// A rule with a function that does not exist; `ENODEV` if there is no such trace array;
+    /// `ENOSPC` if there are too many hooks on calls or filtered trace arrays; `ENOMEM`. Then the
+    /// old rules stay in use.
+    pub(crate) fn set_rules(
+        &mut self,
+        serial: usize,
+        rules: KVec<ActiveRule>,
+        hold: Option<Hold>,
+    ) -> (core::result::Result<(), Refused>, Option<Hold>) {
+        let Some(at) = self.index_by_serial(serial) else {
+            return (Err(ENODEV.into()), hold);
+        };
+        let Some(hold) = hold else {
+            return (Ok(()), self.remove_rules(at));
+        };
+        match self.make_rules(at, rules, &hold) {
+            Ok((slot, set, watches)) => {
+                let new = InstalledRules { watches, set, hold };
+                (Ok(()), self.replace_rules(at, slot, Some(new)))
+            }
+            Err(refused) => {
+                self.after_rules(at);
+                (Err(refused), Some(hold))
+            }
+        }
+    }
+
+    /// Removes the rules of the array at `at`. Returns what must be dropped without locks.
+    fn remove_rules(&mut self, at: usize) -> Option<Hold> {
+        let slot = self.arrays.get(at)?.slot?;
+        self.replace_rules(at, slot, None)
+    }
+
+    fn replace_rules(&mut self, at: usize, slot: u32, new: Option<InstalledRules>) -> Option<Hold> {
+        let set = new.as_ref().map(|rules| Arc::clone(&rules.set));
+        let array = self.arrays.get_mut(at)?;
+        array.has_own_records |= new.is_some();
+        let old = core::mem::replace(&mut array.rules, new);
+        // A task must be accounted before its first call is seen.
+        self.close_accounts();
+        self.update_trace_masks();
+        let retired = triggers::publish(slot, set);
+        let hold = old.map(|InstalledRules { watches, set, hold }| {
+            set.retire();
+            // None of its rules is evaluated any more after these two.
+            drop(watches);
+            drop(retired);
+            hold
+        });
+        self.after_rules(at);
+        hold
+    }
+
+    /// Releases what the rules of the array at `at` do not need any more.
+    fn after_rules(&mut self, at: usize) {
+        let signals = |active: &ActiveRule| active.rule().moment() == Moment::Signal;
+        let mut arrays = self.arrays.iter();
+        if !arrays.any(|array| array.rules().iter().any(signals)) {
+            self.signals = None;
+        }
+        self.close_accounts();
+        self.drop_idle_slot(at);
+        self.update_trace_masks();
+    }
+
+    /// Creates the rules of the array at `at`, and attaches the hooks and probes that they need.
+    fn make_rules(
+        &mut self,
+        at: usize,
+        rules: KVec<ActiveRule>,
+        hold: &Hold,
+    ) -> core::result::Result<(u32, Arc<RuleSet>, Watches), Refused> {
+        let slot = self.take_slot(at)?;
+        let accounts = self.open_accounts()?;
+        let recorder = Arc::clone(&self.arrays.get(at).ok_or(ENODEV)?.recorder);
+        let (tr, snapshot) = (Arc::clone(&hold.tr), hold.snapshot.clone());
+        let set = RuleSet::new(tr, rules, snapshot, recorder, accounts);
+        let set = Arc::new(set, GFP_KERNEL)?;
+        let rules = || set.rules().iter().map(ActiveRule::rule).enumerate();
+        if self.signals.is_none() && rules().any(|(_, rule)| rule.moment() == Moment::Signal) {
+            self.signals = Some(SignalWatch::new::<Signals>(self.resolved)?);
+        }
+        let mut watches = KVec::new();
+        for (index, rule) in rules().filter(|(_, rule)| rule.moment().is_of_calls()) {
+            let watcher = CallRule::new(Arc::clone(&set), index, rule.moment());
+            let watcher = Arc::new(watcher, GFP_KERNEL)?;
+            match CallWatch::new(self.resolved, rule.function(), slot, watcher) {
+                Ok(watch) => watches.push(watch, GFP_KERNEL)?,
+                Err(error) if error == EINVAL => {
+                    return Err(Refused::Rule(index, Fault::NoFunction));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok((slot, set, watches))
+    }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The control file `triggers`.
+//!
+//! Each line that is written is a rule. A line must be written as a whole, by one `write()`.
+
+use kernel::{
+    alloc::AllocError,
+    prelude::*,
+    seq_file::SeqFile,
+    seq_print, //
+};
+
+use super::Control;
+use crate::{
+    arrays::{
+        rules::Refused,
+        State,
+        STATE, //
+    },
+    filter::error::{
+        Fault,
+        InputError, //
+    },
+    ktrace::array::{
+        actions::ArmedSnapshot,
+        trace_array::pin,
+        tracefs, //
+    },
+    trigger_rule::{
+        Action,
+        Rule, //
+    },
+    triggers::{
+        installed::Hold,
+        ActiveRule,
+        MAX_RULES, //
+    },
+};
+
+/// Rules that were read, each with the offset of its line.
+struct Written {
+    rules: KVec<ActiveRule>,
+    offsets: KVec<usize>,
+    /// Whether there were comments, but no rules.
+    only_comments: bool,
+}
+
+/// The reason why rules were not accepted.
+enum Wrong {
+    Input(InputError),
+    Memory,
+}
+
+impl From<InputError> for Wrong {
+    fn from(error: InputError) -> Self {
+        Self::Input(error)
+    }
+}
+
+impl From<AllocError> for Wrong {
+    fn from(_: AllocError) -> Self {
+        Self::Memory
+    }
+}
+
+/// Returns a line without a comment: from a `#` that is first or behind white space to the end.
+fn without_comment(line: &[u8]) -> &[u8] {
+    let is_comment = |at: &usize| {
+        let before = at.checked_sub(1).and_then(|at| line.get(at));
+        line.get(*at) == Some(&b'#') && before.is_none_or(u8::is_ascii_whitespace)
+    };
+    let end = (0..line.len()).find(is_comment);
+    line.get(..end.unwrap_or(line.len())).unwrap_or_default()
+}
+
+/// Reads the lines of `data`, and adds them to `rules`.
+fn read(data: &[u8], rules: KVec<ActiveRule>) -> core::result::Result<Written, Wrong> {
+    let mut all = Written {
+        rules,
+        offsets: KVec::new(),
+        only_comments: false,
+    };
+    for _ in 0..all.rules.len() {
+        all.offsets.push(0, GFP_KERNEL)?;
+    }
+    let (before, mut start) = (all.rules.len(), 0usize);
+    for line in data.split(|byte| *byte == b'\n') {
+        let text = without_comment(line);
+        let skipped = text.len() - text.trim_ascii_start().len();
+        let offset = start + skipped;
+        let rule = text.trim_ascii();
+        start += line.len() + 1;
+        if rule.is_empty() {
+            all.only_comments |= !line.trim_ascii().is_empty();
+            continue;
+        }
+        let rule = Rule::parse(rule, offset)?;
+        if all.rules.len() == MAX_RULES {
+            return Err(InputError::new(Fault::TooMany, rule.text(), offset).into());
+        }
+        all.rules.push(ActiveRule::new(rule), GFP_KERNEL)?;
+        all.offsets.push(offset, GFP_KERNEL)?;
+    }
+    all.only_comments &= all.rules.len() == before;
+    Ok(all)
+}
+
+impl Control {
+    /// Replaces the rules, or adds to them. White space alone removes them if `replace` is set.
+    pub(super) fn set_triggers(&mut self, data: &[u8]) -> Result {
+        let mut old = KVec::new();
+        if !self.replace {
+            self.with(|_, array| {
+                for active in array.rules() {
+                    old.push(active.copy(), GFP_KERNEL)?;
+                }
+                Ok::<_, Error>(())
+            })??;
+        }
+        let before = old.len();
+        let written = match read(data, old) {
+            Ok(written) => written,
+            Err(Wrong::Memory) => return Err(ENOMEM),
+            Err(Wrong::Input(error)) => return Err(self.refuse(data, &error)),
+        };
+        if written.only_comments || (!self.replace && written.rules.len() == before) {
+            return Ok(());
+        }
+        let hold = match written.rules.is_empty() {
+            true => None,
+            false => Some(self.hold(&written.rules)?),
+        };
+        // The lock is released before what is left over is dropped.
+        let (result, _hold) = {
+            let mut state = STATE.lock();
+            let state = state.as_mut().ok_or(ENODEV)?;
+            state.set_rules(self.serial, written.rules, hold)
+        };
+        match result {
+            Ok(()) => {
+                self.replace = false;
+                Ok(())
+            }
+            Err(Refused::Rule(index, fault)) => {
+                let line = written.offsets.get(index).copied().unwrap_or(0);
+                let text = data.get(line..).unwrap_or_default();
+                let word = text
+                    .split(u8::is_ascii_whitespace)
+                    .nth(1)
+                    .unwrap_or_default();
+                let error = InputError::new(fault, word, line);
+                Err(self.refuse(data, &error))
+            }
+            Err(Refused::Error(error)) => Err(error),
+        }
+    }
+
+    /// Takes what the rules need of the trace array. May sleep.
+    fn hold(&self, rules: &[ActiveRule]) -> Result<Hold> {
+        let (resolved, id) = {
+            let state = STATE.lock();
+            let resolved = state.as_ref().map(State::resolved).ok_or(ENODEV)?;
+            (resolved, self.tr.id())
+        };
+        let does = |active: &ActiveRule| active.rule().does(Action::Snapshot);
+        let needs_snapshot = rules.iter().any(does);
+        Hold::new(pin(resolved, id)?, |tr| {
+            if !needs_snapshot {
+                return Ok(None);
+            }
+            ArmedSnapshot::new(resolved, tr).map(Some).map_err(|_| {
+                let error = InputError::new(Fault::NoSnapshot, b"snapshot", 0);
+                self.refuse(b"", &error)
+            })
+        })
+    }
+
+    pub(super) fn show_triggers(&self, out: &SeqFile) -> Result {
+        self.with(|_, array| {
+            for active in array.rules() {
+                tracefs::write_bytes(out, active.rule().text());
+                let (fired, last_ns) = active.fired();
+                seq_print!(out, "  # fired: {}", fired);
+                if fired != 0 {
+                    let us = last_ns / 1000;
+                    seq_print!(out, ", last at {}.{:06}", us / 1_000_000, us % 1_000_000);
+                }
+                seq_print!(out, "\n");
+            }
+        })
+    }
+}

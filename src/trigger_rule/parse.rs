@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Reads a trigger rule: `WHEN [if CONDITION [&& CONDITION]...] do ACTION[, ACTION]...[:COUNT]`.
+
+use super::{
+    words::{
+        find,
+        ACTIONS,
+        COMPARISONS,
+        MAX_SIGNAL,
+        MOMENTS,
+        QUANTITIES,
+        SIGNALS,
+        UNITS, //
+    },
+    Condition,
+    Moment,
+    Quantity,
+    Rule,
+    Signals,
+    MAX_FUNCTION,
+    MAX_PARTS,
+    MAX_RULE, //
+};
+use crate::filter::{
+    error::{
+        Fault,
+        InputError, //
+    },
+    glob::Glob, //
+};
+
+/// The part of a rule that was not read yet.
+struct Cursor<'a> {
+    text: &'a [u8],
+    at: usize,
+    /// The offset of the rule in the input.
+    base: usize,
+}
+
+/// A word and its offset in the rule.
+#[derive(Clone, Copy)]
+struct Word<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn rest(&self) -> &'a [u8] {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// Returns the next bytes that `belongs` accepts, after white space.
+    fn take(&mut self, belongs: impl Fn(u8) -> bool) -> Word<'a> {
+        let skipped = self
+            .rest()
+            .iter()
+            .position(|byte| !byte.is_ascii_whitespace());
+        self.at += skipped.unwrap_or(self.rest().len());
+        let rest = self.rest();
+        let end = rest.iter().position(|byte| !belongs(*byte));
+        let text = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+        let word = Word { text, at: self.at };
+        self.at += text.len();
+        word
+    }
+
+    /// Returns the next word up to white space.
+    fn word(&mut self) -> Word<'a> {
+        self.take(|byte| !byte.is_ascii_whitespace())
+    }
+
+    /// Returns the next name: letters, digits and hyphens.
+    fn name(&mut self) -> Word<'a> {
+        self.take(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    }
+
+    /// Returns the next mark, such as `&&` or a comma.
+    fn mark(&mut self) -> Word<'a> {
+        self.take(|byte| byte.is_ascii_punctuation() && byte != b'-')
+    }
+
+    fn refuse(&self, fault: Fault, word: Word<'_>) -> InputError {
+        InputError::new(fault, word.text, self.base.saturating_add(word.at))
+    }
+
+    fn glob(&self, word: Word<'_>) -> Result<Glob, InputError> {
+        Glob::new(word.text).map_err(|error| self.refuse(error.into(), word))
+    }
+}
+
+/// Returns a decimal number, which may be negative.
+fn number(text: &[u8]) -> Option<i64> {
+    core::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Returns a time in ns: a number with a unit.
+fn time(text: &[u8]) -> Option<i64> {
+    let digits = text.iter().position(|byte| !byte.is_ascii_digit())?;
+    let (count, unit) = text.split_at_checked(digits)?;
+    let unit = i64::try_from(find(&UNITS, unit)?).ok()?;
+    number(count)?.checked_mul(unit)
+}
+
+/// Returns the signals that a word selects: a name with or without `SIG`, a number, or `fatal`.
+fn signals(word: &[u8]) -> Option<Signals> {
+    if word == b"fatal" {
+        return Some(Signals::Fatal);
+    }
+    if let Some(number) = number(word) {
+        return (1..=MAX_SIGNAL)
+            .contains(&number)
+            .then_some(Signals::Number(number));
+    }
+    let name = word.strip_prefix(b"SIG").unwrap_or(word);
+    let index = SIGNALS.iter().position(|known| *known == name)?;
+    Some(Signals::Number(i64::try_from(index).ok()? + 1))
+}
+
+impl Rule {
+    /// Reads a rule, which begins `base` bytes into the input. `text` must have no white space
+    /// around it.
+    ///
+    /// # Errors
+    ///
+    /// The fault and the word that has it.
+    pub(crate) fn parse(text: &[u8], base: usize) -> Result<Self, InputError> {
+        let mut input = Cursor { text, at: 0, base };
+        let whole = Word { text, at: 0 };
+        if text.len() > MAX_RULE {
+            return Err(input.refuse(Fault::RuleTooLong, whole));
+        }
+        let when = input.word();
+        let Some(moment) = find(&MOMENTS, when.text) else {
+            return Err(input.refuse(Fault::NotAMoment, when));
+        };
+        let mut copy = [0; MAX_RULE];
+        for (to, from) in copy.iter_mut().zip(text) {
+            *to = *from;
+        }
+        // INVARIANT: The length was checked above, and an empty range is within any text.
+        let mut rule = Self {
+            text: copy,
+            len: text.len(),
+            moment,
+            function: (0, 0),
+            name: None,
+            signals: None,
+            conditions: [None; MAX_PARTS],
+            reported: moment.reports(),
+            actions: 0,
+            limit: u64::MAX,
+        };
+        rule.read_subject(&mut input)?;
+        let mut word = input.word();
+        if word.text == b"if" {
+            word = rule.read_conditions(&mut input)?;
+        }
+        if word.text != b"do" {
+            return Err(input.refuse(Fault::NotARule, word));
+        }
+        rule.read_actions(&mut input)?;
+        Ok(rule)
+    }
+
+    /// Reads the function, name or signal behind the moment.
+    fn read_subject(&mut self, input: &mut Cursor<'_>) -> Result<(), InputError> {
+        match self.moment {
+            Moment::Entry | Moment::Exit => {
+                let word = input.word();
+                if matches!(word.text, b"" | b"if" | b"do") || word.text.len() > MAX_FUNCTION {
+                    return Err(input.refuse(Fault::NotAFunction, word));
+                }
+                // INVARIANT: The word is part of the text.
+                self.function = (word.at, word.at + word.text.len());
+            }
+            Moment::Exec => {
+                let word = input.word();
+                self.name = Some(input.glob(word)?);
+            }
+            Moment::Signal => {
+                let word = input.word();
+                let Some(signals) = signals(word.text) else {
+                    return Err(input.refuse(Fault::NotASignal, word));
+                };
+                self.signals = Some(signals);
+            }
+            Moment::Run | Moment::Wait | Moment::Block | Moment::ExitTask => {}
+        }
+        Ok(())
+    }
+
+    /// Reads conditions. Returns the word after them.
+    fn read_conditions<'a>(&mut self, input: &mut Cursor<'a>) -> Result<Word<'a>, InputError> {
+        let mut is_first_number = true;
+        for place in 0..MAX_PARTS {
+            let condition = self.read_condition(input)?;
+            if let (Condition::Number(quantity, ..), true) = (condition, is_first_number) {
+                self.reported = quantity;
+                is_first_number = false;
+            }
+            if let Some(place) = self.conditions.get_mut(place) {
+                *place = Some(condition);
+            }
+            let word = input.word();
+            if word.text != b"&&" {
+                return Ok(word);
+            }
+        }
+        let word = input.word();
+        Err(input.refuse(Fault::TooManyParts, word))
+    }
+
+    fn read_condition(&self, input: &mut Cursor<'_>) -> Result<Condition, InputError> {
+        let name = input.name();
+        let compare = input.mark();
+        let value = input.word();
+        if name.text == b"comm" {
+            if compare.text != b"~" {
+                return Err(input.refuse(Fault::NotACondition, compare));
+            }
+            return Ok(Condition::Comm(input.glob(value)?));
+        }
+        let Some(quantity) = find(&QUANTITIES, name.text) else {
+            return Err(input.refuse(Fault::NotACondition, name));
+        };
+        if !quantity.is_known_at(self.moment) {
+            return Err(input.refuse(Fault::NotKnown, name));
+        }
+        let Some(compare) = find(&COMPARISONS, compare.text) else {
+            return Err(input.refuse(Fault::NotACondition, compare));
+        };
+        if quantity.is_time() {
+            let ns = time(value.text).ok_or(input.refuse(Fault::NotATime, value))?;
+            return Ok(Condition::Number(quantity, compare, ns));
+        }
+        let number = number(value.text).ok_or(input.refuse(Fault::NotAValue, value))?;
+        Ok(Condition::Number(quantity, compare, number))
+    }
+
+    /// Reads the actions and how often the rule may fire, up to the end of the rule.
+    fn read_actions(&mut self, input: &mut Cursor<'_>) -> Result<(), InputError> {
+        loop {
+            let word = input.name();
+            let Some(action) = find(&ACTIONS, word.text) else {
+                return Err(input.refuse(Fault::NotAnAction, word));
+            };
+            self.actions |= action.bit();
+            let mark = input.mark();
+            match mark.text {
+                b"," => {}
+                b"" => break,
+                b":" => {
+                    let count = input.word();
+                    let limit = number(count.text).and_then(|count| u64::try_from(count).ok());
+                    self.limit = limit
+                        .filter(|limit| *limit != 0)
+                        .ok_or(input.refuse(Fault::NotAValue, count))?;
+                    break;
+                }
+                _ => return Err(input.refuse(Fault::NotARule, mark)),
+            }
+        }
+        let rest = input.word();
+        match rest.text {
+            b"" => Ok(()),
+            _ => Err(input.refuse(Fault::NotARule, rest)),
+        }
+    }
+}
+
+impl Moment {
+    /// Returns the number that the event reports unless a condition is on another one.
+    fn reports(self) -> Quantity {
+        match self {
+            Self::Exit => Quantity::Total,
+            Self::Run => Quantity::Run,
+            Self::Wait => Quantity::Wait,
+            Self::Block => Quantity::Block,
+            Self::ExitTask => Quantity::Code,
+            Self::Signal => Quantity::Sig,
+            Self::Entry | Self::Exec => Quantity::Pid,
+        }
+    }
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Triggers: the rules of `ferrotrace/triggers` of each trace array, evaluated at the moments that
+//! they name, for the tasks that its filter selects.
+//!
+//! The rules of a trace array are replaced as a whole. The probes of task accounting find them in
+//! [`SETS`]; each rule about calls has a hook of its own ([`calls`]). While no rule needs a moment,
+//! it costs one load of [`MOMENTS`], or nothing.
+//!
+//! # What happens when a rule fires
+//!
+//! In this order: recording is turned on; the entries of open calls that are still missing are
+//! written; the event `trigger` is written; the stack is recorded; the snapshot is taken; recording
+//! is turned off. So the event is in the snapshot, and is the last record before recording stops.
+
+pub(crate) mod calls;
+pub(crate) mod installed;
+
+use kernel::{
+    prelude::*,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        rcu,
+        Arc, //
+    },
+};
+
+use crate::{
+    events,
+    fgraph::Graph,
+    filter::glob::name_of,
+    function_trace::{
+        Count,
+        Recorder, //
+    },
+    ktrace::{
+        array::{
+            actions::ArmedSnapshot,
+            trace_array::Pinned, //
+        },
+        fgraph,
+        record::{
+            context::Context,
+            stack,
+            NotWritten, //
+        },
+        sync::{
+            atomic::AtomicBool,
+            published::{
+                Published,
+                Retired, //
+            },
+            read_once::ReadOnce, //
+        },
+        task::{
+            sched,
+            task_mask::mask_of,
+            trace_mask,
+            Task, //
+        },
+    },
+    relaxed_u64::RelaxedU64,
+    task_filter::TaskFilter,
+    task_times::accounting::Accounts,
+    trigger_rule::{
+        Action,
+        Facts,
+        Moment,
+        Quantity,
+        Rule, //
+    },
+};
+
+/// Maximum number of rules of a trace array.
+pub(crate) const MAX_RULES: usize = 64;
+
+/// The rules in use, indexed by the slot of the trace array.
+static SETS: [Published<RuleSet>; trace_mask::SLOTS as usize] =
+    [const { Published::none() }; trace_mask::SLOTS as usize];
+
+/// The moments at which rules of any trace array are evaluated ([`Moment::bit`]).
+static MOMENTS: Atomic<u32> = Atomic::new(0);
+
+/// A rule in use, and how often it has fired.
+pub(crate) struct ActiveRule {
+    rule: Rule,
+    fired: Atomic<u64>,
+    /// When it fired last, in ns of the scheduler's clock.
+    last_ns: RelaxedU64,
+}
+
+impl ActiveRule {
+    pub(crate) fn new(rule: Rule) -> Self {
+        Self {
+            rule,
+            fired: Atomic::new(0),
+            last_ns: RelaxedU64::new(0),
+        }
+    }
+
+    /// Copies a rule, with how often it has fired.
+    pub(crate) fn copy(&self) -> Self {
+        let (fired, last_ns) = self.fired();
+        Self {
+            rule: self.rule,
+            fired: Atomic::new(fired),
+            last_ns: RelaxedU64::new(last_ns),
+        }
+    }
+
+    pub(crate) fn rule(&self) -> &Rule {
+        &self.rule
+    }
+
+    /// Returns how often the rule has fired, and when it did so last, in ns of the scheduler's
+    /// clock.
+    pub(crate) fn fired(&self) -> (u64, u64) {
+        let fired = self.fired.load(Relaxed).min(self.rule.limit());
+        (fired, self.last_ns.get())
+    }
+
+    /// Returns whether the rule may fire once more, and counts this.
+    fn take(&self) -> bool {
+        let limit = self.rule.limit();
+        self.fired.read_once() < limit && self.fired.fetch_add(1, Relaxed) < limit
+    }
+}
+
+/// The rules of a trace array.
+pub(crate) struct RuleSet {
+    tr: Arc<Pinned>,
+    rules: KVec<ActiveRule>,
+    moments: u32,
+    /// Whether the rules are in use: their hooks are attached before and removed after that.
+    is_live: AtomicBool,
+    /// If a rule takes snapshots.
+    snapshot: Option<Arc<ArmedSnapshot>>,
+    recorder: Arc<Recorder>,
+    /// Keeps task accounting enabled while there are rules.
+    accounts: Arc<sched::Registration<Accounts>>,
+}
+
+impl RuleSet {
+    pub(crate) fn new(
+        tr: Arc<Pinned>,
+        rules: KVec<ActiveRule>,
+        snapshot: Option<Arc<ArmedSnapshot>>,
+        recorder: Arc<Recorder>,
+        accounts: Arc<sched::Registration<Accounts>>,
+    ) -> Self {
+        let bits = rules.iter().map(|active| active.rule.moment().bit());
+        Self {
+            moments: bits.fold(0, |mask, bit| mask | bit),
+            tr,
+            rules,
+            is_live: AtomicBool::new(false),
+            snapshot,
+            recorder,
+            accounts,
+        }
+    }
+
+    /// Ends the use of the rules.
+    pub(crate) fn retire(&self) {
+        self.is_live.store(false, Relaxed);
+    }
+
+    pub(crate) fn rules(&self) -> &[ActiveRule] {
+        &self.rules
+    }
+
+    /// Evaluates the rules of a moment for a task that the filter selects.
+    fn evaluate(&self, moment: Moment, task: Task<'_>, facts: &Facts<'_>) {
+        for (index, active) in self.rules.iter().enumerate() {
+            if active.rule.moment() == moment {
+                self.evaluate_one(index, task, facts);
+            }
+        }
+    }
+
+    /// Evaluates a rule, and lets it fire if its conditions hold. Any context.
+    fn evaluate_one(&self, index: usize, task: Task<'_>, facts: &Facts<'_>) {
+        let Some(active) = self.rules.get(index) else {
+            return;
+        };
+        if !self.is_live.load(Relaxed) || !active.rule.holds(facts) {
+            return;
+        }
+        let fired = Context::once(|context| {
+            if active.take() {
+                self.fire(index, active, context, task, facts);
+            }
+        });
+        if fired.is_none() {
+            self.recorder.add(Count::Recursion);
+        }
+    }
+
+    fn fire(
+        &self,
+        index: usize,
+        active: &ActiveRule,
+        context: Context,
+        task: Task<'_>,
+        facts: &Facts<'_>,
+    ) {
+        let rule = &active.rule;
+        active.last_ns.set(sched::now_ns());
+        if rule.does(Action::Start) {
+            self.tr.set_recording(true);
+        }
+        fgraph::before_record::<Graph>(context);
+        let line = index as u32 + 1;
+        let value = facts.value(rule);
+        let written = events::trigger::write(&self.tr, context, task, line, value, &rule.text());
+        self.count(written);
+        if rule.does(Action::StackTrace) {
+            match stack::task_stack(&self.tr, context, task) {
+                Ok(true) => self.recorder.add(Count::StackCut),
+                Ok(false) => {}
+                Err(error) => self.count(Err(error)),
+            }
+        }
+        if rule.does(Action::Snapshot) {
+            match &self.snapshot {
+                Some(snapshot) if !context.is_nmi() => snapshot.take(),
+                _ => self.recorder.add(Count::Recursion),
+            }
+        }
+        if rule.does(Action::Stop) {
+            self.tr.set_recording(false);
+        }
+    }
+
+    fn count(&self, written: Result<(), NotWritten>) {
+        if written.is_err() {
+            self.recorder.not_written(&self.tr);
+        }
+    }
+}
+
+/// Publishes the rules of the trace array with this slot, or removes them. Callers must hold the
+/// lock of [`crate::arrays::STATE`]. The result must be dropped where sleeping is allowed.
+pub(crate) fn publish(slot: u32, set: Option<Arc<RuleSet>>) -> Option<Retired<RuleSet>> {
+    if let Some(set) = &set {
+        set.is_live.store(true, Relaxed);
+    }
+    let retired = SETS.get(slot as usize)?.replace(set);
+    let guard = rcu::read_lock();
+    let sets = SETS.iter().filter_map(|place| place.get(&guard));
+    MOMENTS.store(sets.fold(0, |mask, set| mask | set.moments), Relaxed);
+    Some(retired)
+}
+
+/// Evaluates the rules of a moment in all trace arrays whose filter selects the task.
+#[cold]
+#[inline(never)]
+fn evaluate(moment: Moment, task: Task<'_>, with: impl Fn(Facts<'_>) -> Facts<'_>) {
+    let comm = task.comm();
+    let facts = with(Facts::new(task.pid(), name_of(comm.as_bytes())));
+    let mask = mask_of::<TaskFilter>(task);
+    let guard = rcu::read_lock();
+    for set in SETS.iter().filter_map(|place| place.get(&guard)) {
+        if set.moments & moment.bit() != 0 && trace_mask::wants(&set.tr, mask) {
+            set.evaluate(moment, task, &facts);
+        }
+    }
+}
+
+/// Returns whether a rule needs a moment.
+#[inline]
+fn is_needed(moment: Moment) -> bool {
+    MOMENTS.read_once() & moment.bit() != 0
+}
+
+/// Evaluates the rules on the end of a run time, in ns. This and the following functions are for
+/// probes.
+#[inline]
+pub(crate) fn task_ran(task: Task<'_>, ns: u64) {
+    if is_needed(Moment::Run) {
+        evaluate(Moment::Run, task, |facts| facts.with_ns(Quantity::Run, ns));
+    }
+}
+
+/// Evaluates the rules on the end of a wait for a CPU, in ns.
+#[inline]
+pub(crate) fn task_waited(task: Task<'_>, ns: u64) {
+    if is_needed(Moment::Wait) {
+        evaluate(Moment::Wait, task, |facts| {
+            facts.with_ns(Quantity::Wait, ns)
+        });
+    }
+}
+
+/// Evaluates the rules on the end of a blocked interval, in ns.
+#[inline]
+pub(crate) fn task_blocked(task: Task<'_>, ns: u64) {
+    if is_needed(Moment::Block) {
+        evaluate(Moment::Block, task, |facts| {
+            facts.with_ns(Quantity::Block, ns)
+        });
+    }
+}
+
+/// Evaluates the rules on the execution of a program, after the task has its new name.
+#[inline]
+pub(crate) fn task_executed(task: Task<'_>) {
+    if is_needed(Moment::Exec) {
+        evaluate(Moment::Exec, task, |facts| facts);
+    }
+}
+
+/// Evaluates the rules on the exit of the current task.
+#[inline]
+pub(crate) fn task_exits(task: Task<'_>) {
+    if is_needed(Moment::ExitTask) {
+        let code = i64::from(task.exit_code());
+        evaluate(Moment::ExitTask, task, |facts| {
+            facts.with(Quantity::Code, code)
+        });
+    }
+}
+
+/// Evaluates the rules on the delivery of signals.
+pub(crate) struct Signals;
+
+impl crate::ktrace::task::signals::SignalWatcher for Signals {
+    fn delivered(task: Task<'_>, signal: i32, is_fatal: bool) {
+        if is_needed(Moment::Signal) {
+            evaluate(Moment::Signal, task, |facts| {
+                facts.with_signal(signal, is_fatal)
+            });
+        }
+    }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The rules of a trace array with everything that they need: its reference, snapshot buffer and
+//! hooks.
+
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+use super::{
+    calls::CallRule,
+    RuleSet, //
+};
+use crate::ktrace::{
+    array::{
+        actions::ArmedSnapshot,
+        trace_array::Pinned, //
+    },
+    fgraph::CallWatch, //
+};
+
+/// A reference to a trace array and to its snapshot buffer, if one is needed.
+///
+/// Its drop takes `trace_types_lock`, which must not be held, nor the lock of
+/// [`crate::arrays::STATE`].
+pub(crate) struct Hold {
+    /// Released before the reference to the trace array.
+    pub(crate) snapshot: Option<Arc<ArmedSnapshot>>,
+    pub(crate) tr: Arc<Pinned>,
+}
+
+impl Hold {
+    /// Takes the reference, and the snapshot buffer that `snapshot` returns for it.
+    pub(crate) fn new(
+        tr: Pinned,
+        snapshot: impl FnOnce(Arc<Pinned>) -> Result<Option<ArmedSnapshot>>,
+    ) -> Result<Self> {
+        let tr = Arc::new(tr, GFP_KERNEL)?;
+        let snapshot = snapshot(Arc::clone(&tr))?;
+        let snapshot = snapshot.map(|snapshot| Arc::new(snapshot, GFP_KERNEL));
+        let snapshot = snapshot.transpose()?;
+        Ok(Self { snapshot, tr })
+    }
+}
+
+/// The hooks on calls of the rules of a trace array.
+pub(crate) type Watches = KVec<CallWatch<CallRule>>;
+
+/// The rules of a trace array, and the hooks on calls that they need.
+pub(crate) struct InstalledRules {
+    /// Removed before the rules.
+    pub(crate) watches: Watches,
+    pub(crate) set: Arc<RuleSet>,
+    pub(crate) hold: Hold,
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Trigger rules: what is accepted, what is refused and why, and when a rule holds.
+
+use crate::{
+    filter::error::Fault,
+    trigger_rule::{
+        Action,
+        Facts,
+        Moment,
+        Quantity,
+        Rule,
+        MAX_RULE, //
+    },
+};
+
+fn parse(text: &str) -> Rule {
+    match Rule::parse(text.as_bytes(), 0) {
+        Ok(rule) => rule,
+        Err(error) => panic!("{text}: {:?}", error.fault()),
+    }
+}
+
+#[track_caller]
+fn refused(text: &str, fault: Fault, word: &str) {
+    let error = Rule::parse(text.as_bytes(), 100).err();
+    let error = error.unwrap_or_else(|| panic!("'{text}' was accepted"));
+    assert_eq!(error.fault(), fault, "{text}");
+    assert_eq!(
+        error.token(),
+        &word.as_bytes()[..word.len().min(64)],
+        "{text}"
+    );
+    let at = error.offset() - 100;
+    assert!(text[at..].starts_with(word), "{text}: {at}");
+}
+
+fn facts() -> Facts<'static> {
+    Facts::new(42, b"camera-7")
+}
+
+#[test]
+fn parts_of_a_rule() {
+    let rule = parse("exit vfs_read if block > 20ms && comm ~ cam* do snapshot, stop:3");
+    assert_eq!(rule.moment(), Moment::Exit);
+    assert_eq!(rule.function(), b"vfs_read");
+    assert!(rule.does(Action::Snapshot) && rule.does(Action::Stop));
+    assert!(!rule.does(Action::Start) && !rule.does(Action::StackTrace));
+    assert_eq!(rule.limit(), 3);
+    assert_eq!(rule.text().len(), 64);
+
+    let rule = parse("entry  vfs_* do start");
+    assert_eq!(
+        (rule.moment(), rule.function()),
+        (Moment::Entry, b"vfs_*".as_slice())
+    );
+    assert_eq!(rule.limit(), u64::MAX);
+    assert_eq!(parse("block do stop").function(), b"");
+    assert!(parse("block do stacktrace , stop : 1").does(Action::Stop));
+    assert!(parse("signal 9 do stop").moment().bit() != Moment::Exec.bit());
+}
+
+#[test]
+fn conditions() {
+    let rule = parse("exit f if block > 20ms do stop");
+    let blocked = |ns| facts().with_ns(Quantity::Block, ns);
+    assert!(!rule.holds(&blocked(20_000_000)));
+    assert!(rule.holds(&blocked(20_000_001)));
+    assert!(rule.holds(&blocked(u64::MAX)));
+
+    for (text, holds) in [
+        ("retval < 0", true),
+        ("retval<0", true),
+        ("retval <= -5", true),
+        ("retval == -5", true),
+        ("retval != -5", false),
+        ("retval >= -4", false),
+        ("retval > -6", true),
+        ("pid == 42", true),
+        ("pid == 43", false),
+        ("comm ~ camera-?", true),
+        ("comm ~ camera", false),
+        (
+            "retval < 0 && pid == 42 && total >= 7us && total < 8us",
+            true,
+        ),
+        ("retval < 0 && pid == 41", false),
+        ("total > 0ns && run == 0s", true),
+    ] {
+        let facts = facts().with(Quantity::Retval, -5);
+        let facts = facts.with_ns(Quantity::Total, 7_000);
+        let rule = parse(&format!("exit f if {text} do stop"));
+        assert_eq!(rule.holds(&facts), holds, "{text}");
+    }
+}
+
+#[test]
+fn return_values() {
+    let negative = parse("exit f if retval < 0 do stop");
+    let retval = |value| facts().with_retval(value);
+    for value in [
+        -1i64 as u64,
+        -4095i64 as u64,
+        i64::MIN as u64,
+        0xffff_ffff,
+        0xffff_f001,
+    ] {
+        assert!(negative.holds(&retval(value)), "{value:#x}");
+    }
+    for value in [
+        0,
+        1,
+        0xffff_f000,
+        0x8000_0000,
+        0x1_ffff_ffff,
+        i64::MAX as u64,
+    ] {
+        assert!(!negative.holds(&retval(value)), "{value:#x}");
+    }
+    assert!(parse("exit f if retval == -2 do stop").holds(&retval(0xffff_fffe)));
+}
+
+#[test]
+fn names_and_signals() {
+    assert!(parse("exec cam* do stop").holds(&facts()));
+    assert!(!parse("exec cat* do stop").holds(&facts()));
+
+    let sig = |number| facts().with_signal(number, false);
+    for (text, number) in [
+        ("SEGV", 11),
+        ("SIGSEGV", 11),
+        ("11", 11),
+        ("HUP", 1),
+        ("SYS", 31),
+        ("64", 64),
+    ] {
+        let rule = parse(&format!("signal {text} do stop"));
+        for other in 0..=65 {
+            assert_eq!(rule.holds(&sig(other)), other == number, "{text} {other}");
+        }
+    }
+    let fatal = parse("signal fatal if sig != 9 do stop");
+    for (number, is_fatal, holds) in [(11, true, true), (11, false, false), (9, true, false)] {
+        assert_eq!(
+            fatal.holds(&facts().with_signal(number, is_fatal)),
+            holds,
+            "{number}"
+        );
+    }
+}
+
+#[test]
+fn reported_number() {
+    let facts = facts()
+        .with_ns(Quantity::Total, 70)
+        .with_ns(Quantity::Block, 30);
+    assert_eq!(facts.value(&parse("exit f do stop")), 70);
+    assert_eq!(
+        facts.value(&parse(
+            "exit f if comm ~ * && block > 1ns && total > 1ns do stop"
+        )),
+        30
+    );
+    assert_eq!(facts.value(&parse("entry f do stop")), 42);
+}
+
+#[test]
+fn refused_rules() {
+    refused("", Fault::NotAMoment, "");
+    refused("leave f do stop", Fault::NotAMoment, "leave");
+    refused("exit", Fault::NotAFunction, "");
+    refused("exit if block > 1ms do stop", Fault::NotAFunction, "if");
+    refused("exit f", Fault::NotARule, "");
+    refused("exit f block > 1ms do stop", Fault::NotARule, "block");
+    refused("exit f if block > 1ms", Fault::NotARule, "");
+    refused("exit f if block > 1ms stop", Fault::NotARule, "stop");
+    refused(
+        "exit f if blocked > 1ms do stop",
+        Fault::NotACondition,
+        "blocked",
+    );
+    refused("exit f if block => 1ms do stop", Fault::NotACondition, "=>");
+    refused("exit f if block 1ms do stop", Fault::NotACondition, "");
+    refused("exit f if block > 1 do stop", Fault::NotATime, "1");
+    refused("exit f if block > 1min do stop", Fault::NotATime, "1min");
+    refused("exit f if block > -1ms do stop", Fault::NotATime, "-1ms");
+    refused(
+        "exit f if block > 10000000000s do stop",
+        Fault::NotATime,
+        "10000000000s",
+    );
+    refused("exit f if retval < zero do stop", Fault::NotAValue, "zero");
+    refused("entry f if block > 1ms do stop", Fault::NotKnown, "block");
+    refused("wait if run > 1ms do stop", Fault::NotKnown, "run");
+    refused("block if sig == 1 do stop", Fault::NotKnown, "sig");
+    refused("exit f if comm = a do stop", Fault::NotACondition, "=");
+    refused(
+        "exit f if comm ~ [a do stop",
+        Fault::UnterminatedClass,
+        "[a",
+    );
+    refused(
+        "exec a-name-of-17-byt do stop",
+        Fault::NameTooLong,
+        "a-name-of-17-byt",
+    );
+    refused("signal SIGFOO do stop", Fault::NotASignal, "SIGFOO");
+    refused("signal 65 do stop", Fault::NotASignal, "65");
+    refused("signal 0 do stop", Fault::NotASignal, "0");
+    refused("block do", Fault::NotAnAction, "");
+    refused("block do halt", Fault::NotAnAction, "halt");
+    refused("block do stop,", Fault::NotAnAction, "");
+    refused("block do stop; start", Fault::NotARule, ";");
+    refused("block do stop start", Fault::NotARule, "start");
+    refused("block do stop:0", Fault::NotAValue, "0");
+    refused("block do stop:x", Fault::NotAValue, "x");
+    refused("block do stop:1 2", Fault::NotARule, "2");
+    let five = "exit f if pid > 1 && pid > 2 && pid > 3 && pid > 4 && pid > 5 do stop";
+    refused(five, Fault::TooManyParts, "pid");
+    let long = format!("exit {} do stop", "f".repeat(129));
+    refused(&long, Fault::NotAFunction, &"f".repeat(129));
+    let long = format!("exit {} do stop", "f".repeat(MAX_RULE));
+    refused(&long, Fault::RuleTooLong, &long.clone());
+}
+
+#[test]
+fn any_bytes_are_read() {
+    let mut random = crate::random::Random::new(7);
+    let words = [
+        "entry", "exit", "block", "signal", "exec", "vfs_*", "if", "do", "stop", "snapshot", ",",
+        ":1", "&&", ">", "20ms", "retval", "comm", "~", "fatal", "-1", "\u{7f}", "", " ", "#",
+    ];
+    let mut accepted = 0;
+    for _ in 0..200_000 {
+        let count = random.below(9);
+        let text: Vec<_> = (0..count)
+            .map(|_| words[random.below(words.len())])
+            .collect();
+        if let Ok(rule) = Rule::parse(text.join(" ").as_bytes(), 0) {
+            accepted += 1;
+            assert!(Rule::parse(rule.text(), 0).is_ok());
+            rule.holds(&facts());
+        }
+    }
+    assert!(accepted > 10, "{accepted}");
+}
