@@ -12,7 +12,9 @@
 //! In this order: recording is turned on; the entries of open calls that are still missing are
 //! written; the event `trigger` is written; the stack is recorded; the snapshot is taken; recording
 //! is turned off. So the event is in the snapshot, and is the last record before recording stops.
+//! Delayed actions have timers ([`action`]), which are cancelled when the rule is removed.
 
+pub(crate) mod action;
 pub(crate) mod calls;
 pub(crate) mod installed;
 
@@ -28,6 +30,10 @@ use kernel::{
     },
 };
 
+use self::action::{
+    DelayedAction,
+    Target, //
+};
 use crate::{
     events,
     fgraph::Graph,
@@ -37,10 +43,6 @@ use crate::{
         Recorder, //
     },
     ktrace::{
-        array::{
-            actions::ArmedSnapshot,
-            trace_array::Pinned, //
-        },
         fgraph,
         record::{
             context::Context,
@@ -61,6 +63,7 @@ use crate::{
             trace_mask,
             Task, //
         },
+        time::delay::Delay, //
     },
     relaxed_u64::RelaxedU64,
     task_filter::TaskFilter,
@@ -90,6 +93,8 @@ pub(crate) struct ActiveRule {
     fired: Atomic<u64>,
     /// When it fired last, in ns of the scheduler's clock.
     last_ns: RelaxedU64,
+    /// The delayed actions.
+    delays: KVec<Delay<DelayedAction>>,
 }
 
 impl ActiveRule {
@@ -98,6 +103,7 @@ impl ActiveRule {
             rule,
             fired: Atomic::new(0),
             last_ns: RelaxedU64::new(0),
+            delays: KVec::new(),
         }
     }
 
@@ -108,7 +114,18 @@ impl ActiveRule {
             rule: self.rule,
             fired: Atomic::new(fired),
             last_ns: RelaxedU64::new(last_ns),
+            delays: KVec::new(),
         }
+    }
+
+    /// Creates the timers of the delayed actions.
+    fn make_delays(&mut self, target: &Target) -> Result {
+        for (action, ns) in self.rule.actions().filter(|(_, ns)| *ns != 0) {
+            let target = target.clone();
+            let delayed = Arc::new(DelayedAction { target, action }, GFP_KERNEL)?;
+            self.delays.push(Delay::new(ns, delayed)?, GFP_KERNEL)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn rule(&self) -> &Rule {
@@ -131,36 +148,40 @@ impl ActiveRule {
 
 /// The rules of a trace array.
 pub(crate) struct RuleSet {
-    tr: Arc<Pinned>,
+    target: Target,
     rules: KVec<ActiveRule>,
     moments: u32,
     /// Whether the rules are in use: their hooks are attached before and removed after that.
     is_live: AtomicBool,
-    /// If a rule takes snapshots.
-    snapshot: Option<Arc<ArmedSnapshot>>,
     recorder: Arc<Recorder>,
     /// Keeps task accounting enabled while there are rules.
     accounts: Arc<sched::Registration<Accounts>>,
 }
 
 impl RuleSet {
+    /// Creates rules that act on `target`. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
     pub(crate) fn new(
-        tr: Arc<Pinned>,
-        rules: KVec<ActiveRule>,
-        snapshot: Option<Arc<ArmedSnapshot>>,
+        target: Target,
+        mut rules: KVec<ActiveRule>,
         recorder: Arc<Recorder>,
         accounts: Arc<sched::Registration<Accounts>>,
-    ) -> Self {
+    ) -> Result<Self> {
+        for active in &mut rules {
+            active.make_delays(&target)?;
+        }
         let bits = rules.iter().map(|active| active.rule.moment().bit());
-        Self {
+        Ok(Self {
             moments: bits.fold(0, |mask, bit| mask | bit),
-            tr,
+            target,
             rules,
             is_live: AtomicBool::new(false),
-            snapshot,
             recorder,
             accounts,
-        }
+        })
     }
 
     /// Ends the use of the rules.
@@ -208,36 +229,44 @@ impl RuleSet {
         facts: &Facts<'_>,
     ) {
         let rule = &active.rule;
+        let tr = &self.target.tr;
         active.last_ns.set(sched::now_ns());
         if rule.does(Action::Start) {
-            self.tr.set_recording(true);
+            self.target.perform(Action::Start);
         }
         fgraph::before_record::<Graph>(context);
         let line = index as u32 + 1;
         let value = facts.value(rule);
-        let written = events::trigger::write(&self.tr, context, task, line, value, &rule.text());
-        self.count(written);
+        self.count(events::trigger::write(
+            tr,
+            context,
+            task,
+            line,
+            value,
+            &rule.text(),
+        ));
         if rule.does(Action::StackTrace) {
-            match stack::task_stack(&self.tr, context, task) {
+            match stack::task_stack(tr, context, task) {
                 Ok(true) => self.recorder.add(Count::StackCut),
                 Ok(false) => {}
                 Err(error) => self.count(Err(error)),
             }
         }
         if rule.does(Action::Snapshot) {
-            match &self.snapshot {
-                Some(snapshot) if !context.is_nmi() => snapshot.take(),
-                _ => self.recorder.add(Count::Recursion),
+            match context.is_nmi() {
+                true => self.recorder.add(Count::Recursion),
+                false => self.target.perform(Action::Snapshot),
             }
         }
         if rule.does(Action::Stop) {
-            self.tr.set_recording(false);
+            self.target.perform(Action::Stop);
         }
+        active.delays.iter().for_each(Delay::start);
     }
 
     fn count(&self, written: Result<(), NotWritten>) {
         if written.is_err() {
-            self.recorder.not_written(&self.tr);
+            self.recorder.not_written(&self.target.tr);
         }
     }
 }
@@ -264,7 +293,7 @@ fn evaluate(moment: Moment, task: Task<'_>, with: impl Fn(Facts<'_>) -> Facts<'_
     let mask = mask_of::<TaskFilter>(task);
     let guard = rcu::read_lock();
     for set in SETS.iter().filter_map(|place| place.get(&guard)) {
-        if set.moments & moment.bit() != 0 && trace_mask::wants(&set.tr, mask) {
+        if set.moments & moment.bit() != 0 && trace_mask::wants(&set.target.tr, mask) {
             set.evaluate(moment, task, &facts);
         }
     }

@@ -146,8 +146,7 @@ impl State {
         let slot = self.take_slot(at)?;
         let accounts = self.open_accounts()?;
         let recorder = Arc::clone(&self.arrays.get(at).ok_or(ENODEV)?.recorder);
-        let (tr, snapshot) = (Arc::clone(&hold.tr), hold.snapshot.clone());
-        let set = RuleSet::new(tr, rules, snapshot, recorder, accounts);
+        let set = RuleSet::new(hold.target.clone(), rules, recorder, accounts)?;
         let set = Arc::new(set, GFP_KERNEL)?;
         let rules = || set.rules().iter().map(ActiveRule::rule).enumerate();
         if self.signals.is_none() && rules().any(|(_, rule)| rule.moment() == Moment::Signal) {

@@ -163,8 +163,8 @@ impl Control {
             let resolved = state.as_ref().map(State::resolved).ok_or(ENODEV)?;
             (resolved, self.tr.id())
         };
-        let does = |active: &ActiveRule| active.rule().does(Action::Snapshot);
-        let needs_snapshot = rules.iter().any(does);
+        let takes = |active: &ActiveRule| active.rule().has(Action::Snapshot);
+        let needs_snapshot = rules.iter().any(takes);
         Hold::new(pin(resolved, id)?, |tr| {
             if !needs_snapshot {
                 return Ok(None);

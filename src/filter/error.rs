@@ -67,7 +67,7 @@ pub(crate) enum Fault {
     NoFunction,
     /// A rule about signals without the name or the number of one.
     NotASignal,
-    /// A rule has too many conditions.
+    /// A rule has too many conditions or actions.
     TooManyParts,
     /// A condition compares something unknown, or in an unknown way.
     NotACondition,
@@ -81,11 +81,13 @@ pub(crate) enum Fault {
     NotAnAction,
     /// A snapshot cannot be taken of this buffer.
     NoSnapshot,
+    /// An action that is possible only at the moment itself.
+    NotDelayed,
 }
 
 impl Fault {
     /// Messages for the user, indexed by discriminant.
-    pub(crate) const MESSAGES: [&'static CStr; 28] = [
+    pub(crate) const MESSAGES: [&'static CStr; 29] = [
         c"Invalid number (expected a decimal PID)",
         c"PID out of range",
         c"Name longer than 15 bytes, which is all that the kernel keeps of it",
@@ -107,13 +109,14 @@ impl Fault {
         c"Missing function (expected 'entry FUNCTION' or 'exit FUNCTION')",
         c"No such function to trace",
         c"Unknown signal (expected a name, a number, or 'fatal')",
-        c"More than 4 conditions",
+        c"More than 4 conditions or actions",
         c"Invalid condition (total, run, wait, block, retval, sig, code, pid; comm ~ GLOB)",
         c"Not known at this moment",
         c"Invalid time (expected a number with a unit: 500us, 20ms, 2s)",
         c"Invalid number",
         c"Unknown action (start, stop, snapshot, stacktrace)",
         c"No snapshot of this buffer is possible",
+        c"This action cannot be delayed",
     ];
 
     /// Returns the index of this fault in [`Fault::MESSAGES`].
@@ -161,7 +164,8 @@ impl Fault {
             | Fault::NotKnown
             | Fault::NotATime
             | Fault::NotAValue
-            | Fault::NotAnAction => EINVAL,
+            | Fault::NotAnAction
+            | Fault::NotDelayed => EINVAL,
         }
     }
 }

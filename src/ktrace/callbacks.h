@@ -82,6 +82,9 @@ struct ktrace_call_callbacks {
 /* `SignalWatcher` in task/signals.rs. */
 typedef void (*ktrace_signal_t)(struct task_struct *task, int sig, bool is_fatal);
 
+/* `Expires` in time/delay.rs. */
+typedef void (*ktrace_expired_t)(const void *data);
+
 /* `InstancesChanged` in array/instances.rs. */
 typedef void (*ktrace_instances_changed_t)(void);
 

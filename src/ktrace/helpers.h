@@ -15,6 +15,7 @@ struct file;
 struct file_operations;
 struct inode;
 struct ktrace_call_watch;
+struct ktrace_delay;
 struct ktrace_pack;
 struct ring_buffer_iter;
 struct seq_operations;
@@ -74,6 +75,11 @@ struct ktrace_call_watch *ktrace_watch_calls(char *functions, u32 bit,
 					     const struct ktrace_call_callbacks *callbacks,
 					     const void *data);
 bool ktrace_unwatch_calls(struct ktrace_call_watch *watch);
+
+/* in delay.c, */
+struct ktrace_delay *ktrace_new_delay(u64 ns, ktrace_expired_t expired, const void *data);
+void ktrace_start_delay(struct ktrace_delay *delay);
+void ktrace_free_delay(struct ktrace_delay *delay);
 
 /* in signals.c, */
 int ktrace_watch_signals(ktrace_signal_t signal);

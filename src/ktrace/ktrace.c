@@ -10,6 +10,7 @@
 #include "array/event_files.c"
 #include "array/instances.c"
 #include "time/clock.c"
+#include "time/delay.c"
 #include "record/context.c"
 #include "task/task.c"
 #include "task/trace_mask.c"

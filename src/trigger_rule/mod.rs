@@ -151,13 +151,6 @@ pub(crate) enum Action {
     StackTrace,
 }
 
-impl Action {
-    /// Returns the action's bit in a mask.
-    pub(crate) fn bit(self) -> u32 {
-        1 << self as u32
-    }
-}
-
 /// The task and the numbers that conditions compare.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts<'a> {
@@ -238,8 +231,8 @@ pub(crate) struct Rule {
     signals: Option<Signals>,
     conditions: [Option<Condition>; MAX_PARTS],
     reported: Quantity,
-    /// The mask of the actions.
-    actions: u32,
+    /// The actions, in the order of the text, each with a delay in ns.
+    actions: [Option<(Action, u64)>; MAX_PARTS],
     /// How often the rule may fire; `u64::MAX` is without a limit.
     limit: u64,
 }
@@ -262,9 +255,19 @@ impl Rule {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// Returns whether the rule has an action.
+    /// Returns whether the rule has an action, immediate or delayed.
+    pub(crate) fn has(&self, action: Action) -> bool {
+        self.actions().any(|(own, _)| own == action)
+    }
+
+    /// Returns whether the rule has an action that is immediate.
     pub(crate) fn does(&self, action: Action) -> bool {
-        self.actions & action.bit() != 0
+        self.actions().any(|own| own == (action, 0))
+    }
+
+    /// Returns the actions, each with its delay in ns; 0 is immediate.
+    pub(crate) fn actions(&self) -> impl Iterator<Item = (Action, u64)> + '_ {
+        self.actions.iter().flatten().copied()
     }
 
     /// Returns how often the rule may fire.

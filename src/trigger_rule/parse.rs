@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Reads a trigger rule: `WHEN [if CONDITION [&& CONDITION]...] do ACTION[, ACTION]...[:COUNT]`.
+//! Reads a trigger rule: `WHEN [if CONDITION [&& CONDITION]...] do ACTION [after
+//! TIME][, ACTION [after TIME]]...[:COUNT]`.
 
 use super::{
     words::{
@@ -13,6 +14,7 @@ use super::{
         SIGNALS,
         UNITS, //
     },
+    Action,
     Condition,
     Moment,
     Quantity,
@@ -148,7 +150,7 @@ impl Rule {
             signals: None,
             conditions: [None; MAX_PARTS],
             reported: moment.reports(),
-            actions: 0,
+            actions: [None; MAX_PARTS],
             limit: u64::MAX,
         };
         rule.read_subject(&mut input)?;
@@ -240,33 +242,51 @@ impl Rule {
 
     /// Reads the actions and how often the rule may fire, up to the end of the rule.
     fn read_actions(&mut self, input: &mut Cursor<'_>) -> Result<(), InputError> {
-        loop {
-            let word = input.name();
-            let Some(action) = find(&ACTIONS, word.text) else {
-                return Err(input.refuse(Fault::NotAnAction, word));
-            };
-            self.actions |= action.bit();
+        for place in 0..MAX_PARTS {
+            let action = read_action(input)?;
+            if let Some(place) = self.actions.get_mut(place) {
+                *place = Some(action);
+            }
             let mark = input.mark();
             match mark.text {
-                b"," => {}
-                b"" => break,
+                b"," => continue,
+                b"" => {}
                 b":" => {
                     let count = input.word();
                     let limit = number(count.text).and_then(|count| u64::try_from(count).ok());
-                    self.limit = limit
-                        .filter(|limit| *limit != 0)
-                        .ok_or(input.refuse(Fault::NotAValue, count))?;
-                    break;
+                    let limit = limit.filter(|limit| *limit != 0);
+                    self.limit = limit.ok_or(input.refuse(Fault::NotAValue, count))?;
                 }
                 _ => return Err(input.refuse(Fault::NotARule, mark)),
             }
+            let rest = input.word();
+            return match rest.text {
+                b"" => Ok(()),
+                _ => Err(input.refuse(Fault::NotARule, rest)),
+            };
         }
-        let rest = input.word();
-        match rest.text {
-            b"" => Ok(()),
-            _ => Err(input.refuse(Fault::NotARule, rest)),
-        }
+        let word = input.word();
+        Err(input.refuse(Fault::TooManyParts, word))
     }
+}
+
+/// Reads an action and its delay in ns.
+fn read_action(input: &mut Cursor<'_>) -> Result<(Action, u64), InputError> {
+    let word = input.name();
+    let Some(action) = find(&ACTIONS, word.text) else {
+        return Err(input.refuse(Fault::NotAnAction, word));
+    };
+    let before = input.at;
+    if input.name().text != b"after" {
+        input.at = before;
+        return Ok((action, 0));
+    }
+    if action == Action::StackTrace {
+        return Err(input.refuse(Fault::NotDelayed, word));
+    }
+    let delay = input.name();
+    let ns = time(delay.text).and_then(|ns| u64::try_from(ns).ok());
+    Ok((action, ns.ok_or(input.refuse(Fault::NotATime, delay))?))
 }
 
 impl Moment {

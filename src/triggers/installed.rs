@@ -9,6 +9,7 @@ use kernel::{
 };
 
 use super::{
+    action::Target,
     calls::CallRule,
     RuleSet, //
 };
@@ -25,9 +26,7 @@ use crate::ktrace::{
 /// Its drop takes `trace_types_lock`, which must not be held, nor the lock of
 /// [`crate::arrays::STATE`].
 pub(crate) struct Hold {
-    /// Released before the reference to the trace array.
-    pub(crate) snapshot: Option<Arc<ArmedSnapshot>>,
-    pub(crate) tr: Arc<Pinned>,
+    pub(crate) target: Target,
 }
 
 impl Hold {
@@ -40,7 +39,8 @@ impl Hold {
         let snapshot = snapshot(Arc::clone(&tr))?;
         let snapshot = snapshot.map(|snapshot| Arc::new(snapshot, GFP_KERNEL));
         let snapshot = snapshot.transpose()?;
-        Ok(Self { snapshot, tr })
+        let target = Target { snapshot, tr };
+        Ok(Self { target })
     }
 }
 

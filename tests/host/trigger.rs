@@ -61,6 +61,36 @@ fn parts_of_a_rule() {
 }
 
 #[test]
+fn delays() {
+    let rule = parse("block do stacktrace, snapshot after 100ms, stop after 2s, start:5");
+    let all: Vec<_> = rule.actions().collect();
+    let ms = 1_000_000;
+    assert_eq!(
+        all,
+        [
+            (Action::StackTrace, 0),
+            (Action::Snapshot, 100 * ms),
+            (Action::Stop, 2000 * ms),
+            (Action::Start, 0),
+        ]
+    );
+    assert!(rule.has(Action::Stop) && !rule.does(Action::Stop) && rule.does(Action::Start));
+    refused(
+        "block do stacktrace after 1ms",
+        Fault::NotDelayed,
+        "stacktrace",
+    );
+    refused("block do stop after", Fault::NotATime, "");
+    refused("block do stop after 2", Fault::NotATime, "2");
+    refused("block do stop after 2s start", Fault::NotARule, "start");
+    refused(
+        "block do stop, stop, stop, stop, stop",
+        Fault::TooManyParts,
+        "stop",
+    );
+}
+
+#[test]
 fn conditions() {
     let rule = parse("exit f if block > 20ms do stop");
     let blocked = |ns| facts().with_ns(Quantity::Block, ns);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Actions on a buffer, immediate or after a delay.
+
+use kernel::sync::Arc;
+
+use crate::{
+    ktrace::{
+        array::{
+            actions::ArmedSnapshot,
+            trace_array::Pinned, //
+        },
+        time::delay::Expires, //
+    },
+    trigger_rule::Action,
+};
+
+/// The buffer that rules act on.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) tr: Arc<Pinned>,
+    /// If a rule takes snapshots.
+    pub(crate) snapshot: Option<Arc<ArmedSnapshot>>,
+}
+
+impl Target {
+    /// Does an action on the buffer. Any context except, for [`Action::Snapshot`], NMIs.
+    pub(super) fn perform(&self, action: Action) {
+        match action {
+            Action::Start => self.tr.set_recording(true),
+            Action::Stop => self.tr.set_recording(false),
+            Action::Snapshot => {
+                if let Some(snapshot) = &self.snapshot {
+                    snapshot.take();
+                }
+            }
+            // Not an action on the buffer; see `RuleSet::fire()`.
+            Action::StackTrace => {}
+        }
+    }
+}
+
+/// An action that is done after a delay.
+pub(crate) struct DelayedAction {
+    pub(super) target: Target,
+    pub(super) action: Action,
+}
+
+impl Expires for DelayedAction {
+    fn expired(&self) {
+        self.target.perform(self.action);
+    }
+}
