@@ -181,6 +181,9 @@ impl Instance {
             let _ = self.write("tracing_on", "0");
             let _ = self.write("events/enable", "0");
             let _ = self.write("current_tracer", "nop");
+            if self.path("ferrotrace/triggers").exists() {
+                let _ = self.write("ferrotrace/triggers", "");
+            }
             match fs::remove_dir(&self.path) {
                 Err(error)
                     if error.kind() == ErrorKind::ResourceBusy && start.elapsed() < PATIENCE =>

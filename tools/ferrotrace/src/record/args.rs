@@ -21,6 +21,8 @@ Examples:
   ferrotrace record -n 'nginx*' -l 'vfs_*'    tasks by name, some functions; Ctrl-C ends it
   ferrotrace record -p 1234 --over 'block 2ms'  only calls that were blocked for 2 ms or more
   ferrotrace record -a --no-calls --time 10s  the states of all tasks, without calls
+  ferrotrace record -n 'cam*' --compact -b 64M --on 'exit vfs_read if block > 20ms' --after 2s
+                                              for days, with a file each time this happens
 
 Then: ferrotrace summary, ferrotrace timeline, ferrotrace report, trace-cmd report, KernelShark.
 
@@ -90,6 +92,20 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub time: Option<Duration>,
 
+    /// Keeps the recording in memory, and writes a file only when this happens, for example 'exit
+    /// vfs_read if block > 20ms' or 'signal fatal'; docs/reference/triggers.md has all forms. Can
+    /// be repeated. The files are trace.1.dat, trace.2.dat and so on.
+    #[arg(long, value_name = "WHEN [if CONDITION]")]
+    pub on: Vec<String>,
+
+    /// Time from this moment until the file is written, so that it has what followed.
+    #[arg(long, value_name = "TIME", value_parser = units::duration, requires = "on")]
+    pub after: Option<Duration>,
+
+    /// The number of files to keep, the newest ones.
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "on")]
+    pub keep: usize,
+
     /// File to write.
     #[arg(short, long, value_name = "FILE", default_value = "trace.dat")]
     pub output: PathBuf,
@@ -123,6 +139,8 @@ impl Args {
             Err("which tasks? Give a command, -p PID, -t TID, -n GLOB, or -a for all")
         } else if self.no_calls && self.no_events && self.events.is_empty() {
             Err("--no-calls and --no-events leave nothing to record")
+        } else if self.keep == 0 {
+            Err("--keep 0 keeps no file")
         } else if self.no_calls && self.has_call_options() {
             Err("-l, -m, -D, --over and --compact select calls, which --no-calls turns off")
         } else {

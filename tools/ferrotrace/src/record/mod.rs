@@ -6,9 +6,11 @@ mod args;
 mod child;
 mod command;
 mod filter;
+mod flight;
 mod progress;
 mod recorder;
 mod session;
+mod snapshot;
 mod start;
 
 use std::{

@@ -63,6 +63,22 @@ impl Progress {
         self.0.tick();
     }
 
+    /// Shows the state of a flight recorder.
+    pub fn show_files(&self, files: u32, pending: bool) {
+        let state = if pending {
+            "a rule has fired"
+        } else {
+            "waiting"
+        };
+        self.0.set_message(format!("{state}, {files} files"));
+        self.0.tick();
+    }
+
+    /// Prints a line above the progress line.
+    pub fn print(&self, line: &str) {
+        self.0.suspend(|| eprintln!("{line}"));
+    }
+
     /// Shows another text.
     pub fn say(&self, text: &'static str) {
         self.0.set_message(text);

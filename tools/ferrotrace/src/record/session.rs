@@ -44,7 +44,8 @@ use crate::{
     tracefs::Instance, //
 };
 
-const TICK: Duration = Duration::from_millis(100);
+/// How often the state of a recording is checked.
+pub const TICK: Duration = Duration::from_millis(100);
 
 /// How often the statistics are read, in ticks.
 const STATS_TICKS: u32 = 5;
@@ -216,37 +217,15 @@ impl<'a> Session<'a> {
     /// Removes the instance, waits for the command if it still runs, and returns the exit status of
     /// the program.
     pub fn finish(self, result: anyhow::Result<End>) -> anyhow::Result<u8> {
-        let Self {
+        let (args, events) = (self.args, &self.events);
+        finish(
             args,
-            instance,
+            self.instance,
             events,
-            progress,
-            mut command,
-            ..
-        } = self;
-        progress.end();
-        let removed = instance.remove();
-        match result {
-            Ok(End::Disk) => eprintln!(
-                "ferrotrace: the recording has ended early, because the disk of {} is almost full; \
-                 the file is complete until then",
-                args.output.display()
-            ),
-            Err(error) if command.as_ref().is_none_or(|it| it.status().is_some()) => {
-                return Err(error);
-            }
-            // The command still uses the terminal.
-            Err(ref error) => eprintln!("ferrotrace: {error:#}"),
-            Ok(_) => {}
-        }
-        let status = command.as_mut().map(|command| wait_for(command, &events));
-        removed?;
-        Ok(match (result, status.transpose()?) {
-            (Err(_) | Ok(End::Disk), _) => 1,
-            (Ok(_), Some(status)) => child::code(status),
-            (Ok(End::Signal(signal)), None) if signal != SIGINT => signals::exit_code(signal),
-            (Ok(_), None) => 0,
-        })
+            &self.progress,
+            self.command,
+            result,
+        )
     }
 
     fn end_command(&mut self, status: io::Result<ExitStatus>) -> anyhow::Result<()> {
@@ -278,6 +257,41 @@ impl<'a> Session<'a> {
             && (!args.tasks.follow || self.stats.tasks == Some(0))
             && ids().all(|id| !Path::new(&format!("/proc/{id}")).exists())
     }
+}
+
+/// Removes the instance, waits for the command if it still runs, and returns the exit status of the
+/// program.
+pub fn finish(
+    args: &Args,
+    instance: Instance,
+    events: &Receiver<Event>,
+    progress: &Progress,
+    mut command: Option<Command>,
+    result: anyhow::Result<End>,
+) -> anyhow::Result<u8> {
+    progress.end();
+    let removed = instance.remove();
+    match result {
+        Ok(End::Disk) => eprintln!(
+            "ferrotrace: the recording has ended early, because the disk of {} is almost full; \
+             the file is complete until then",
+            args.output.display()
+        ),
+        Err(error) if command.as_ref().is_none_or(|it| it.status().is_some()) => {
+            return Err(error);
+        }
+        // The command still uses the terminal.
+        Err(ref error) => eprintln!("ferrotrace: {error:#}"),
+        Ok(_) => {}
+    }
+    let status = command.as_mut().map(|command| wait_for(command, events));
+    removed?;
+    Ok(match (result, status.transpose()?) {
+        (Err(_) | Ok(End::Disk), _) => 1,
+        (Ok(_), Some(status)) => child::code(status),
+        (Ok(End::Signal(signal)), None) if signal != SIGINT => signals::exit_code(signal),
+        (Ok(_), None) => 0,
+    })
 }
 
 /// Waits for the end of the command, after the recording.

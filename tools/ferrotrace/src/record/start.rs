@@ -15,6 +15,7 @@ use super::{
     child::Stopped,
     command::Command,
     filter,
+    flight::Flight,
     progress::Progress,
     recorder::{
         directory,
@@ -22,6 +23,7 @@ use super::{
         Recorder, //
     },
     session::{
+        finish,
         free_space,
         Event,
         Interrupted,
@@ -70,6 +72,9 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
 
     let progress = Progress::start(args);
     progress.say("starting");
+    if !args.on.is_empty() {
+        return fly(args, instance, &events, &progress, stopped, sender);
+    }
     let recorder = start_recorder(args, &instance, &sender, &events)?;
     let command = match stopped {
         Some(stopped) => Some(Command::watch(stopped.execute()?, move |status| {
@@ -80,6 +85,26 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
     let mut session = Session::new(args, instance, events, progress, command);
     let result = session.record(recorder);
     session.finish(result)
+}
+
+/// Records into memory until the end, and writes a file when a rule fires.
+fn fly(
+    args: &Args,
+    instance: Instance,
+    events: &Receiver<Event>,
+    progress: &Progress,
+    stopped: Option<Stopped>,
+    sender: Sender<Event>,
+) -> anyhow::Result<u8> {
+    let mut flight = Flight::start(args, &instance, events, progress)?;
+    let mut command = match stopped {
+        Some(stopped) => Some(Command::watch(stopped.execute()?, move |status| {
+            drop(sender.send(Event::Command(status)));
+        })),
+        None => None,
+    };
+    let result = flight.record(&mut command);
+    finish(args, instance, events, progress, command, result)
 }
 
 /// Starts trace-cmd, and returns when it records.
