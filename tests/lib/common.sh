@@ -13,6 +13,9 @@ esac
 # shellcheck disable=SC2034 # for cases and other files here
 FN=${SYS}sched_get_priority_max
 
+# The shell that runs the case. The kernel's ftracetest sets it, because $$ is another shell there.
+: "${PID:=$$}"
+
 # The last CPU, as a number and as a mask.
 last_cpu=$(($(nproc) - 1))
 # shellcheck disable=SC2034 # for cases

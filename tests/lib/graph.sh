@@ -18,7 +18,7 @@ start_graph() {
 	_graph_dir=${1:-.}
 	[ $# = 0 ] || shift
 	[ $# != 0 ] || set -- 'tree_*'
-	echo $$ >"$_graph_dir/ferrotrace/set_pid"
+	echo "$PID" >"$_graph_dir/ferrotrace/set_pid"
 	echo "$*" >"$_graph_dir/set_ftrace_filter" || return
 	echo 1 >"$_graph_dir/options/ferro-graph"
 	echo ferrotrace >"$_graph_dir/current_tracer"
