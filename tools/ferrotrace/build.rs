@@ -11,7 +11,8 @@ use std::{
 
 /// The functions of the libraries that `src/sys/` calls.
 const FUNCTIONS: &str = "tracecmd_(open|close|get_tep|iterate_events_multi|set_loglevel|\
-    buffer_instances|buffer_instance_name|buffer_instance_handle|get_first_ts|get_uname)|\
+    buffer_instances|buffer_instance_name|buffer_instance_handle|get_first_ts|get_uname|\
+    record_ref|free_record)|\
     tep_(find_event|find_event_by_name|find_field|find_common_field|find_function_info|\
     data_comm_from_pid|get_cpus|is_file_bigendian|set_loglevel|ref|free|parse_kallsyms|\
     kbuffer)|\

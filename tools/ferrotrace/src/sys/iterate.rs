@@ -13,6 +13,7 @@ use std::{
         self,
         AssertUnwindSafe, //
     },
+    ptr::NonNull,
     slice, //
 };
 
@@ -20,7 +21,8 @@ use anyhow::bail;
 
 use super::{
     bindings,
-    input::Input, //
+    input::Input,
+    pages::Pages, //
 };
 
 /// A record as it is in the ring buffer.
@@ -47,6 +49,7 @@ struct State<'a> {
     buffers: &'a [*mut bindings::tracecmd_input],
     /// The buffer of the latest record, which is likely that of the next.
     buffer: usize,
+    pages: Pages,
     stopped: bool,
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -71,6 +74,7 @@ impl Input {
             visit: &mut visit,
             buffers: &known,
             buffer: 0,
+            pages: Pages::default(),
             stopped: false,
             panic: None,
         };
@@ -108,14 +112,18 @@ unsafe extern "C" fn callback(
 ) -> c_int {
     // SAFETY: `data` is the state that the iteration was started with.
     let state = unsafe { &mut *data.cast::<State<'_>>() };
-    // SAFETY: The record is valid during the call.
-    let Some(record) = (unsafe { record.as_ref() }) else {
+    let Some(record) = NonNull::new(record) else {
         return 0;
     };
     if state.buffers.get(state.buffer) != Some(&handle) {
         let found = state.buffers.iter().position(|buffer| *buffer == handle);
         state.buffer = found.unwrap_or(0);
     }
+    // SAFETY: The record is valid during the call. The recording is open during the iteration, at
+    // the end of which the state is dropped.
+    unsafe { state.pages.hold(state.buffer, record) };
+    // SAFETY: The record is valid during the call, and not changed before its end.
+    let record = unsafe { record.as_ref() };
     let size = usize::try_from(record.size).unwrap_or(0);
     let data = match record.data.is_null() || size == 0 {
         true => &[][..],

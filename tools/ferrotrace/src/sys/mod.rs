@@ -9,6 +9,7 @@ mod format;
 mod formats;
 mod input;
 mod iterate;
+mod pages;
 mod text;
 
 pub use cpu::CpuBuffer;
