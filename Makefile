@@ -6,7 +6,7 @@
 # Pass CMD to the guest unchanged: without this, make would expand each $ in it.
 override CMD := $(value CMD)
 export CMD
-export ARCH KERNEL KDIR PLUGINS EXTRA CLIENTS SMP LOAD TIMEOUT MEM T JSON RETRY BRIEF DEADLINE \
+export ARCH KERNEL KDIR PLUGINS EXTRA OUT CLIENTS SMP LOAD TIMEOUT MEM T JSON RETRY BRIEF DEADLINE \
 	SHARE ALSO SEED MINUTES ROUNDS ONLY ROWS
 
 MAKEFLAGS += --no-print-directory
@@ -39,7 +39,7 @@ run-guest: module
 	@mkdir -p build
 	@qemu/run.sh; echo $$? >$(run-status)
 
-demo: module
+demo:
 	@scripts/demo.sh
 
 test:
@@ -74,7 +74,8 @@ help:
 
 #: make                build ferrotrace.ko for the running kernel if it is a Debian kernel with
 #:                     Rust, otherwise for the pinned kernel
-#: make demo           trace a workload in a virtual machine and show the trace
+#: make demo           trace a workload in a virtual machine, show the trace and a summary, and make
+#:                     build/demo.html and build/demo.pftrace
 #: make run            start a shell in a virtual machine with the module loaded
 #: make run CMD='...'  run a command there and exit with its status
 #: make test           run all tests, each kernel in a virtual machine
@@ -126,7 +127,8 @@ help:
 #: KERNEL=release      any other Debian kernel in the archive, as named by `uname -r`
 #: KDIR=dir            build for this kernel tree (make only)
 #: EXTRA=dir           copy the files of a directory to /extra in the guest (run)
-#: CLIENTS=1           install trace-cmd, perf and bpftrace in the guest (run)
+#: OUT=dir             copy the files in /out of the guest to this directory at the end (run)
+#: CLIENTS=1           install trace-cmd, perf and bpftrace in the guest; trace-cmd: only this (run)
 #: SMP=n MEM=n         number of processors (2) and MiB of memory (run)
 #: LOAD=0              do not load the module, which is $MODULE in the guest (run)
 #: TIMEOUT=n           seconds until a guest with CMD is stopped (120; exit status 124)

@@ -11,7 +11,9 @@
 #   MODULE        the module (build/KERNEL-ARCH/ferrotrace.ko)
 #   LOAD          0: do not load the module
 #   EXTRA         a directory whose files are copied to /extra
-#   CLIENTS       1: with trace-cmd, perf and bpftrace in the guest
+#   OUT           a directory that gets the files in /out of the guest when the command has ended
+#                 (only Debian's kernels have the driver)
+#   CLIENTS       1: with trace-cmd, perf and bpftrace in the guest; trace-cmd: with this one only
 #   SMP, MEM      processors (2) and memory in MiB
 #   ICOUNT        1: a nanosecond of the guest is an instruction, whatever the host does. If there
 #                 are several processors, the instructions of all busy ones count
@@ -39,8 +41,8 @@ case ${LOAD:=1} in
 *) die "LOAD=$LOAD: neither 0 nor 1" ;;
 esac
 case ${CLIENTS:=0} in
-0 | 1) ;;
-*) die "CLIENTS=$CLIENTS: neither 0 nor 1" ;;
+0 | 1 | trace-cmd) ;;
+*) die "CLIENTS=$CLIENTS: neither 0, 1 nor trace-cmd" ;;
 esac
 case ${REBOOT:=0} in
 0 | 1) ;;
@@ -60,7 +62,10 @@ fi
 dir=$("$top/scripts/kernel.sh" -q "$kernel" "$arch")
 base=$("$top/qemu/base.sh" "$arch")
 clients=/dev/null
-[ "$CLIENTS" = 0 ] || clients=$("$top/qemu/clients.sh" "$arch")
+case $CLIENTS in
+1) clients=$("$top/qemu/clients.sh" "$arch" all) ;;
+trace-cmd) clients=$("$top/qemu/clients.sh" "$arch" trace-cmd) ;;
+esac
 mkdir -p "$out"
 work=$(mktemp -d "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
 log=${LOG:-$out/console.log}
@@ -91,6 +96,7 @@ cat >"$root/run.conf" <<-EOF2
 	checked=$is_checked
 	arch=$arch
 	icount=$ICOUNT
+	out=${OUT:+1}
 	brief=${BRIEF:-0}
 	rows=${window% *}
 	cols=${window#* }
@@ -134,6 +140,8 @@ set -- "$@" -smp "${SMP:-2}" -m "${mem}M" -nodefaults -display none \
 	-chardev "file,id=console,path=$work/console" -serial chardev:console \
 	-chardev stdio,id=command,signal=off -serial chardev:command
 [ "$REBOOT" = 1 ] || set -- "$@" -no-reboot
+[ -z "${OUT:-}" ] || set -- "$@" -device virtio-serial-pci -device virtserialport,chardev=files \
+	-chardev "file,id=files,path=$work/files"
 : >"$work/console"
 
 # Debug information is not needed in the guest, and loading it takes time.
@@ -167,5 +175,9 @@ if [ -n "$error" ] || [ -z "$status" ]; then
 	tail -n 30 "$work/console" >&2
 	say "the guest ${error:-died}; all of its console: $log"
 	exit 125
+fi
+if [ -n "${OUT:-}" ]; then
+	mkdir -p "$OUT"
+	tar -x -f "$work/files" -C "$OUT" --no-same-owner || die "OUT=$OUT: the files were not copied"
 fi
 exit "$status"

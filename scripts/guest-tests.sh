@@ -73,7 +73,8 @@ done
 dir=$("$top/scripts/kernel.sh" -q "$kernel" "$arch")
 extra=
 case ${CASES:-} in
-clients | record) export CLIENTS=1 ;;
+clients) export CLIENTS=1 ;;
+record) export CLIENTS=trace-cmd ;;
 esac
 if [ "${CASES:-}" = selftest ]; then
 	export MODULE=/nonexistent

@@ -1,0 +1,69 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Usage: reading.py TRACE-CMD FERROTRACE RECORDING
+
+Compares the CPU time in which `trace-cmd report`, `ferrotrace summary` and `ferrotrace timeline`
+read a recording, and their peak memory. Prints a table. Fails if one of the latter two reads less
+than RATIO times as many records a second as the first, or uses more memory than MEMORY_MIB.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+# How many times as fast as `trace-cmd report`.
+RATIO = 5
+# Less than the records themselves take: they must not be kept in memory.
+MEMORY_MIB = 64
+ROUNDS = 3
+
+
+def run(command):
+    """Runs a command. Returns its CPU time in user space in seconds, and its peak memory in MiB."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as child:
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        sys.exit('{}: exit status {}'.format(' '.join(command), child.returncode))
+    return usage.ru_utime, usage.ru_maxrss / 1024
+
+
+def main():
+    """See above."""
+    trace_cmd, ferrotrace, recording = sys.argv[1:]
+    summary = subprocess.run([ferrotrace, 'summary', '--json', recording], check=True,
+                             capture_output=True)
+    records = json.loads(summary.stdout)['events']
+    with tempfile.TemporaryDirectory() as directory:
+        commands = {
+            'trace-cmd report': [trace_cmd, 'report', '-i', recording],
+            'ferrotrace summary': [ferrotrace, 'summary', recording],
+            'ferrotrace timeline': [ferrotrace, 'timeline', recording, '-o',
+                                    os.path.join(directory, 'pftrace')],
+        }
+        times = dict.fromkeys(commands, float('inf'))
+        memory = dict.fromkeys(commands, 0)
+        # In turns, so that the load of the machine is the same for all of them.
+        for _ in range(ROUNDS):
+            for name, command in commands.items():
+                seconds, mib = run(command)
+                times[name] = min(times[name], seconds)
+                memory[name] = max(memory[name], mib)
+    print('| reading {} records | s | records/s | ratio | MiB |'.format(records))
+    print('| --- | ---: | ---: | ---: | ---: |')
+    failed = False
+    for name, seconds in times.items():
+        ratio = times['trace-cmd report'] / seconds
+        print('| {} | {:.2f} | {:.0f} | {:.1f} | {:.0f} |'.format(
+            name, seconds, records / seconds, ratio, memory[name]))
+        if name != 'trace-cmd report' and (ratio < RATIO or memory[name] > MEMORY_MIB):
+            failed = True
+            print('{}: expected a ratio of {} at least, and {} MiB at most'.format(
+                name, RATIO, MEMORY_MIB), file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
