@@ -374,11 +374,12 @@ impl<W: Write> Visitor for Convert<'_, '_, W> {
     }
 
     fn call_end(&mut self, task: &Task, call: &Call) {
-        let mut arguments = vec![
+        let mut arguments = self.writer.arguments();
+        arguments.extend([
             Arg::RunNs.number(call.split.run),
             Arg::WaitNs.number(call.split.wait),
             Arg::BlockNs.number(call.split.block),
-        ];
+        ]);
         if call.switches != 0 {
             arguments.push(Arg::Switches.number(call.switches.into()));
         }

@@ -2,9 +2,12 @@
 
 //! Writes packets to a file, as they come.
 
-use std::io::{
-    self,
-    Write, //
+use std::{
+    io::{
+        self,
+        Write, //
+    },
+    mem, //
 };
 
 use prost::{
@@ -17,6 +20,7 @@ use prost::{
 
 use super::messages::{
     Argument,
+    EventPacket,
     FtraceBundle,
     FtraceEvent,
     Interned,
@@ -82,7 +86,10 @@ impl Arg {
 pub struct Writer<W> {
     out: W,
     buffer: Vec<u8>,
-    /// The number of functions whose names were written.
+    /// Memory for the next event.
+    event: Vec<u8>,
+    arguments: Vec<Argument>,
+    /// Whether the names of functions were written, by their numbers.
     functions: Vec<bool>,
     error: Option<io::Error>,
 }
@@ -93,6 +100,8 @@ impl<W: Write> Writer<W> {
         let mut this = Self {
             out,
             buffer: Vec::new(),
+            event: Vec::new(),
+            arguments: Vec::new(),
             functions: Vec::new(),
             error: None,
         };
@@ -125,7 +134,7 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    fn put(&mut self, packet: &Packet) {
+    fn put(&mut self, packet: &impl Message) {
         self.buffer.clear();
         encode_key(PACKET, WireType::LengthDelimited, &mut self.buffer);
         // A vector always has room.
@@ -151,7 +160,7 @@ impl<W: Write> Writer<W> {
         if self.functions.len() <= index {
             self.functions.resize(index + 1, false);
         }
-        if !std::mem::replace(&mut self.functions[index], true) {
+        if !mem::replace(&mut self.functions[index], true) {
             let name = Name {
                 id: Some(id),
                 name: Some(name.to_owned()),
@@ -179,18 +188,31 @@ impl<W: Write> Writer<W> {
         self.packet(Some(0), packet);
     }
 
+    /// Returns an empty list for the arguments of the next event, which has memory already.
+    pub fn arguments(&mut self) -> Vec<Argument> {
+        mem::take(&mut self.arguments)
+    }
+
     /// Writes an event on a track.
-    pub fn event(&mut self, time: u64, track: u64, kind: TrackEventKind, event: TrackEvent) {
-        let event = TrackEvent {
-            kind: Some(kind.into()),
-            track: Some(track),
-            ..event
+    pub fn event(&mut self, time: u64, track: u64, kind: TrackEventKind, mut event: TrackEvent) {
+        event.kind = Some(kind.into());
+        event.track = Some(track);
+        let mut track_event = mem::take(&mut self.event);
+        track_event.clear();
+        // A vector always has room.
+        let _ = event.encode(&mut track_event);
+        let packet = EventPacket {
+            timestamp: Some(time),
+            sequence: Some(SEQUENCE),
+            track_event,
+            sequence_flags: Some(NEEDS),
         };
-        let packet = Packet {
-            track_event: Some(event),
-            ..Packet::default()
-        };
-        self.packet(Some(time), packet);
+        self.put(&packet);
+        self.event = packet.track_event;
+        if event.arguments.capacity() != 0 {
+            event.arguments.clear();
+            self.arguments = event.arguments;
+        }
     }
 
     /// Writes an event of ftrace.
