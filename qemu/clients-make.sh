@@ -53,7 +53,7 @@ take() {
 pack() {
 	lib=$(cd "$tree" && echo usr/lib/*-linux-gnu)
 	for program in $programs; do
-		take usr/bin/$program
+		take "usr/bin/$program"
 	done
 	for plugin in "$tree/$lib"/traceevent/plugins/*.so; do
 		take "${plugin#"$tree/"}"

@@ -24,7 +24,7 @@ record() {
 	say 'making a recording ...'
 	ARCH=$arch KERNEL=debian "$top/scripts/build.sh"
 	mkdir "$work/extra"
-	cp "$top/build/tools-$arch/ferrotrace" "$work/extra/"
+	"$top/scripts/env.sh" strip -o "$work/extra/ferrotrace" "$top/build/tools-$arch/ferrotrace"
 	LOAD=1 EXTRA=$work/extra OUT=$work/out CLIENTS=trace-cmd MEM=3000 TIMEOUT=900 \
 		LOG=$top/build/reading.log ARCH=$arch KERNEL=debian CMD="cd /out
 			ferrotrace record -b 256M -o reading.dat \\

@@ -5,8 +5,9 @@
 # Counts the guest instructions that tracing adds to an operation, for ferrotrace and for the
 # kernel's own tracers, on the stock kernel of one architecture or of both (bench/rows,
 # bench/surroundings). Prints a table (bench/report.py), and another one with ratios of time
-# (bench/wallclock); writes the same data to FILE as JSON. With `check`, compares the numbers with
-# bench/limits instead, and prints `N passed, N failed, N skipped` as the last line.
+# (bench/wallclock); writes the same data to FILE as JSON. Then measures how fast the command reads
+# a recording (scripts/bench-reading.sh). With `check`, only compares the numbers of the first table
+# with bench/limits, and prints `N passed, N failed, N skipped` as the last line.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -30,10 +31,10 @@ count() {
 # count_all ARCHITECTURE: writes all rows of it to build/bench-ARCHITECTURE/ARCHITECTURE.
 count_all() {
 	if [ "$how" = check ]; then
-		count "$1" 'rows limits' 1 1 0
+		count "$1" 'rows limits' 1 1 trace-cmd
 	else
 		count "$1" wallclock 0 1 0
-		count "$1" rows 1 1 0
+		count "$1" rows 1 1 trace-cmd
 		count "$1" surroundings 1 8 1
 	fi
 	cat "$_out/rows" "$_out/surroundings" 2>/dev/null >"$_out/$1" || :
@@ -73,6 +74,9 @@ for arch in ${ARCH:-x86_64 arm64}; do
 	cross=$(cross_compile "$arch")
 	"$top/scripts/env.sh" "${cross#*=}strip" --strip-debug -o "$out/extra/ktrace_test.ko" \
 		"$top/build/debian-$arch/ktrace_test.ko"
+	ARCH=$arch "$top/scripts/tools.sh"
+	"$top/scripts/env.sh" "${cross#*=}strip" -o "$out/extra/ferrotrace" \
+		"$top/build/tools-$arch/ferrotrace"
 	"$top/scripts/env.sh" "${cross#*=}gcc" -static -O2 -Wall -Wextra -Werror -pthread \
 		-o "$out/extra/measure" "$top/bench/measure.c"
 	set -- "$@" "$out/$arch"
@@ -89,3 +93,4 @@ for guest in $guests; do
 	wait "$guest"
 done
 "$top/scripts/env.sh" python3 "$top/bench/report.py" "$how" "${JSON:-}" "$top/bench/limits" "$@"
+[ "$how" = check ] || "$top/scripts/bench-reading.sh"

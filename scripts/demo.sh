@@ -34,7 +34,9 @@ wait $tools || {
 }
 tools=
 mkdir "$work/extra"
-cp "$top/build/tools-$arch/ferrotrace" "$work/extra/"
+cross=$(cross_compile "$arch")
+"$top/scripts/env.sh" "${cross#*=}strip" -o "$work/extra/ferrotrace" \
+	"$top/build/tools-$arch/ferrotrace"
 
 say "booting $kernel $arch under QEMU ..."
 # The demo itself loads the module, to show the command.
