@@ -45,7 +45,7 @@ def main():
         }
         times = dict.fromkeys(commands, float('inf'))
         memory = dict.fromkeys(commands, 0)
-        # In turns, so that the load of the machine is the same for all of them.
+        # In turns, so that other load of the machine slows down all of them.
         for _ in range(ROUNDS):
             for name, command in commands.items():
                 seconds, mib = run(command)

@@ -178,6 +178,7 @@ if [ -n "$error" ] || [ -z "$status" ]; then
 fi
 if [ -n "${OUT:-}" ]; then
 	mkdir -p "$OUT"
-	tar -x -f "$work/files" -C "$OUT" --no-same-owner || die "OUT=$OUT: the files were not copied"
+	tar -x -f "$work/files" -C "$OUT" --no-same-owner ||
+		die "OUT=$OUT: the files of the guest are damaged"
 fi
 exit "$status"
