@@ -365,21 +365,21 @@ impl<W: Write> Visitor for Convert<'_, '_, W> {
     fn call_begin(&mut self, task: &Task, call: &OpenCall) {
         let track = self.tracks(task).calls();
         let name = self.symbols.name(call.id.func);
-        let event = TrackEvent {
-            name_id: Some(self.writer.function(call.id.func, name)),
-            ..TrackEvent::default()
-        };
-        self.writer
-            .event(call.start, track, TrackEventKind::Begin, event);
+        let name = self.writer.function(call.id.func, name);
+        self.writer.begin(call.start, track, name);
     }
 
     fn call_end(&mut self, task: &Task, call: &Call) {
-        let mut arguments = self.writer.arguments();
-        arguments.extend([
-            Arg::RunNs.number(call.split.run),
-            Arg::WaitNs.number(call.split.wait),
-            Arg::BlockNs.number(call.split.block),
-        ]);
+        let track = self.tracks(task).calls();
+        let times = [
+            (Arg::RunNs, call.split.run),
+            (Arg::WaitNs, call.split.wait),
+            (Arg::BlockNs, call.split.block),
+        ];
+        if call.switches == 0 && call.blocked.is_none() && call.ending == Ending::Returned {
+            return self.writer.end(call.end, track, times);
+        }
+        let mut arguments = times.map(|(name, ns)| name.number(ns)).to_vec();
         if call.switches != 0 {
             arguments.push(Arg::Switches.number(call.switches.into()));
         }
@@ -395,7 +395,6 @@ impl<W: Write> Visitor for Convert<'_, '_, W> {
             Ending::Lost => arguments.push(Arg::Note.text("the record of the return was lost")),
             Ending::Open => arguments.push(Arg::Note.text("had not returned")),
         }
-        let track = self.tracks(task).calls();
         let event = TrackEvent {
             arguments,
             ..TrackEvent::default()

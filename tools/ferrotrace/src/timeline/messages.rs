@@ -6,7 +6,7 @@
 use prost::Message;
 
 /// The number of the field `packet` of a trace.
-pub const PACKET: u32 = 1;
+pub const PACKET: u8 = 1;
 
 /// `sequence_flags`: earlier interned data is not valid.
 pub const CLEARED: u32 = 1;
@@ -23,6 +23,8 @@ pub struct Packet {
     pub timestamp: Option<u64>,
     #[prost(uint32, optional, tag = "10")]
     pub sequence: Option<u32>,
+    #[prost(message, optional, tag = "11")]
+    pub track_event: Option<TrackEvent>,
     #[prost(message, optional, tag = "12")]
     pub interned: Option<Interned>,
     #[prost(uint32, optional, tag = "13")]
@@ -31,21 +33,6 @@ pub struct Packet {
     pub track: Option<TrackDescriptor>,
     #[prost(message, optional, tag = "117")]
     pub state: Option<TaskState>,
-}
-
-/// A [`Packet`] with an event on a track that is encoded already: messages in messages are encoded
-/// like bytes. Timelines consist mostly of them, and the length of each message precedes it, so
-/// that a packet with a [`TrackEvent`] would calculate the lengths in it several times.
-#[derive(Clone, PartialEq, Message)]
-pub struct EventPacket {
-    #[prost(uint64, optional, tag = "8")]
-    pub timestamp: Option<u64>,
-    #[prost(uint32, optional, tag = "10")]
-    pub sequence: Option<u32>,
-    #[prost(bytes = "vec", tag = "11")]
-    pub track_event: Vec<u8>,
-    #[prost(uint32, optional, tag = "13")]
-    pub sequence_flags: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -2,6 +2,7 @@
 
 //! `ferrotrace timeline`: writes a timeline for Perfetto.
 
+mod calls;
 mod convert;
 mod messages;
 mod tracks;

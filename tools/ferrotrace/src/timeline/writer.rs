@@ -18,25 +18,37 @@ use prost::{
     Message,
 };
 
-use super::messages::{
-    Argument,
-    EventPacket,
-    FtraceBundle,
-    FtraceEvent,
-    Interned,
-    Name,
-    Packet,
-    TrackDescriptor,
-    TrackEvent,
-    TrackEventKind, //
-    CLEARED,
-    NEEDS,
-    PACKET,
+use super::{
+    calls::{
+        Common,
+        Encoder, //
+    },
+    messages::{
+        Argument,
+        FtraceBundle,
+        FtraceEvent,
+        Interned,
+        Name,
+        Packet,
+        TrackDescriptor,
+        TrackEvent,
+        TrackEventKind, //
+        CLEARED,
+        NEEDS,
+        PACKET,
+    },
 };
 use crate::recording::FuncId;
 
 /// The sequence of all packets: its interned names are valid for them.
 const SEQUENCE: u32 = 1;
+
+/// The fields that are equal in all packets with calls.
+const COMMON: Common = Common {
+    packet: PACKET,
+    sequence: SEQUENCE,
+    flags: NEEDS,
+};
 
 /// The names of arguments, in the order of [`Arg`].
 const ARGUMENTS: [&str; 13] = [
@@ -63,10 +75,14 @@ pub enum Arg {
 }
 
 impl Arg {
+    fn id(self) -> u64 {
+        self as u64 + 1
+    }
+
     /// Returns an argument with a number.
     pub fn number(self, number: u64) -> Argument {
         Argument {
-            name_id: Some(self as u64 + 1),
+            name_id: Some(self.id()),
             number: Some(number),
             text: None,
         }
@@ -75,7 +91,7 @@ impl Arg {
     /// Returns an argument with a text.
     pub fn text(self, text: impl Into<String>) -> Argument {
         Argument {
-            name_id: Some(self as u64 + 1),
+            name_id: Some(self.id()),
             number: None,
             text: Some(text.into()),
         }
@@ -86,9 +102,7 @@ impl Arg {
 pub struct Writer<W> {
     out: W,
     buffer: Vec<u8>,
-    /// Memory for the next event.
-    event: Vec<u8>,
-    arguments: Vec<Argument>,
+    calls: Encoder,
     /// Whether the names of functions were written, by their numbers.
     functions: Vec<bool>,
     error: Option<io::Error>,
@@ -100,8 +114,7 @@ impl<W: Write> Writer<W> {
         let mut this = Self {
             out,
             buffer: Vec::new(),
-            event: Vec::new(),
-            arguments: Vec::new(),
+            calls: Encoder::default(),
             functions: Vec::new(),
             error: None,
         };
@@ -134,11 +147,16 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    fn put(&mut self, packet: &impl Message) {
+    fn put(&mut self, packet: &Packet) {
         self.buffer.clear();
-        encode_key(PACKET, WireType::LengthDelimited, &mut self.buffer);
+        encode_key(PACKET.into(), WireType::LengthDelimited, &mut self.buffer);
         // A vector always has room.
         let _ = packet.encode_length_delimited(&mut self.buffer);
+        self.write();
+    }
+
+    /// Writes what is in the buffer.
+    fn write(&mut self) {
         if self.error.is_none() {
             self.error = self.out.write_all(&self.buffer).err();
         }
@@ -188,31 +206,35 @@ impl<W: Write> Writer<W> {
         self.packet(Some(0), packet);
     }
 
-    /// Returns an empty list for the arguments of the next event, which has memory already.
-    pub fn arguments(&mut self) -> Vec<Argument> {
-        mem::take(&mut self.arguments)
+    /// Writes an event on a track.
+    pub fn event(&mut self, time: u64, track: u64, kind: TrackEventKind, event: TrackEvent) {
+        let event = TrackEvent {
+            kind: Some(kind.into()),
+            track: Some(track),
+            ..event
+        };
+        let packet = Packet {
+            track_event: Some(event),
+            ..Packet::default()
+        };
+        self.packet(Some(time), packet);
     }
 
-    /// Writes an event on a track.
-    pub fn event(&mut self, time: u64, track: u64, kind: TrackEventKind, mut event: TrackEvent) {
-        event.kind = Some(kind.into());
-        event.track = Some(track);
-        let mut track_event = mem::take(&mut self.event);
-        track_event.clear();
-        // A vector always has room.
-        let _ = event.encode(&mut track_event);
-        let packet = EventPacket {
-            timestamp: Some(time),
-            sequence: Some(SEQUENCE),
-            track_event,
-            sequence_flags: Some(NEEDS),
-        };
-        self.put(&packet);
-        self.event = packet.track_event;
-        if event.arguments.capacity() != 0 {
-            event.arguments.clear();
-            self.arguments = event.arguments;
-        }
+    /// Writes the beginning of a call. `name` is the id of its function's name.
+    pub fn begin(&mut self, time: u64, track: u64, name: u64) {
+        self.buffer.clear();
+        self.calls
+            .begin(COMMON, time, track, name, &mut self.buffer);
+        self.write();
+    }
+
+    /// Writes the end of a call, with arguments that are numbers.
+    pub fn end(&mut self, time: u64, track: u64, arguments: [(Arg, u64); 3]) {
+        let arguments = arguments.map(|(name, value)| (name.id(), value));
+        self.buffer.clear();
+        self.calls
+            .end(COMMON, time, track, &arguments, &mut self.buffer);
+        self.write();
     }
 
     /// Writes an event of ftrace.
@@ -226,5 +248,42 @@ impl<W: Write> Writer<W> {
             ..Packet::default()
         };
         self.packet(None, packet);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut Writer<&mut Vec<u8>>)) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = Writer::new(&mut bytes);
+        write(&mut writer);
+        assert!(!writer.has_failed());
+        bytes
+    }
+
+    #[test]
+    fn calls_are_encoded_like_messages() {
+        for value in [0, 1, 127, 128, 300, 1 << 32, u64::MAX] {
+            let begin = TrackEvent {
+                name_id: Some(value),
+                ..TrackEvent::default()
+            };
+            assert_eq!(
+                written(|writer| writer.begin(value, value, value)),
+                written(|writer| writer.event(value, value, TrackEventKind::Begin, begin)),
+            );
+            let names = [Arg::RunNs, Arg::WaitNs, Arg::BlockNs];
+            let end = TrackEvent {
+                arguments: names.map(|name| name.number(value)).to_vec(),
+                ..TrackEvent::default()
+            };
+            let arguments = names.map(|name| (name, value));
+            assert_eq!(
+                written(|writer| writer.end(value, value, arguments)),
+                written(|writer| writer.event(value, value, TrackEventKind::End, end)),
+            );
+        }
     }
 }
