@@ -15,7 +15,8 @@ aarch64) native=arm64 ;;
 esac
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
-trap 'kill ${tools:-} 2>/dev/null; rm -rf "$work"' EXIT
+tools=
+trap '[ -z "$tools" ] || kill $tools 2>/dev/null || :; rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
