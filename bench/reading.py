@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-# How many times as fast as `trace-cmd report`.
+# How many times as fast as `trace-cmd report` they are at least.
 RATIO = 5
 # Less than the records themselves take: they must not be kept in memory.
 MEMORY_MIB = 64

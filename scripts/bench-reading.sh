@@ -34,7 +34,7 @@ record() {
 }
 
 ARCH=$arch "$top/scripts/tools.sh"
-[ -e "$recording" ] || record 60000
+[ -e "$recording" ] || record 66000
 clients=$("$top/qemu/clients.sh" "$arch" trace-cmd)
 "$top/scripts/env.sh" cpio --quiet -i -d -D "$work" usr/bin/trace-cmd \
 	'usr/lib/*/traceevent/plugins/*' <"$clients"
