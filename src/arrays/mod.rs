@@ -82,6 +82,8 @@ pub(crate) struct Array {
     hook: Option<Recording>,
     /// The trigger rules, while there are any.
     rules: Option<InstalledRules>,
+    /// How often the rules were replaced.
+    rules_version: u64,
     /// Whether the trace array needs its tasks accounted: from before the first call is recorded
     /// until after the last one.
     needs_accounting: bool,

@@ -55,6 +55,7 @@ impl State {
             recorder: Arc::new(Recorder::new()?, GFP_KERNEL)?,
             hook: None,
             rules: None,
+            rules_version: 0,
             needs_accounting: false,
             has_own_records: false,
             profile: None,

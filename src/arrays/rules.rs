@@ -37,6 +37,8 @@ use crate::{
 pub(crate) enum Refused {
     /// The rule at this index has an invalid function.
     Rule(usize, Fault),
+    /// The present rules have another version.
+    Changed,
     Error(Error),
 }
 
@@ -58,6 +60,11 @@ pub(crate) fn take_rules() -> Option<Hold> {
 }
 
 impl Array {
+    /// Returns a number that changes with the rules.
+    pub(crate) fn rules_version(&self) -> u64 {
+        self.rules_version
+    }
+
     /// Returns the rules, in the order of their lines.
     pub(crate) fn rules(&self) -> &[ActiveRule] {
         self.rules.as_ref().map_or(&[], |rules| rules.set.rules())
@@ -66,7 +73,7 @@ impl Array {
 
 impl State {
     /// Replaces the rules of the trace array with this serial number, or removes them if there is
-    /// no `hold`. Returns what must be dropped after the lock of [`super::STATE`] was released. May
+    /// no `hold`. With a `version`, only if the present rules have it. Returns what must be dropped after the lock of [`super::STATE`] was released. May
     /// sleep.
     ///
     /// # Errors
@@ -77,12 +84,17 @@ impl State {
     pub(crate) fn set_rules(
         &mut self,
         serial: usize,
+        version: Option<u64>,
         rules: KVec<ActiveRule>,
         hold: Option<Hold>,
     ) -> (core::result::Result<(), Refused>, Option<Hold>) {
         let Some(at) = self.index_by_serial(serial) else {
             return (Err(ENODEV.into()), hold);
         };
+        let now = self.arrays.get(at).map(Array::rules_version);
+        if version.is_some() && version != now {
+            return (Err(Refused::Changed), hold);
+        }
         let Some(hold) = hold else {
             return (Ok(()), self.remove_rules(at));
         };
@@ -109,13 +121,14 @@ impl State {
         let array = self.arrays.get_mut(at)?;
         array.has_own_records |= new.is_some();
         let old = core::mem::replace(&mut array.rules, new);
-        // A task must be accounted before its first call is seen.
-        self.close_accounts();
+        array.rules_version = array.rules_version.wrapping_add(1);
+        // A task must be accounted before its first transition is evaluated.
         self.update_trace_masks();
         let retired = triggers::publish(slot, set);
         let hold = old.map(|InstalledRules { watches, set, hold }| {
             set.retire();
-            // None of its rules is evaluated any more after these two.
+            // None of its rules is evaluated any more after these two. The last reference to the
+            // task accounting must not outlive `close_accounts()`.
             drop(watches);
             drop(retired);
             hold

@@ -109,9 +109,18 @@ fn read(data: &[u8], rules: KVec<ActiveRule>) -> core::result::Result<Written, W
 impl Control {
     /// Replaces the rules, or adds to them. White space alone removes them if `replace` is set.
     pub(super) fn set_triggers(&mut self, data: &[u8]) -> Result {
+        // Another writer may add rules at the same time.
+        while !self.try_set_triggers(data)? {}
+        Ok(())
+    }
+
+    /// Returns false if the rules have changed in between, so that this must be repeated.
+    fn try_set_triggers(&mut self, data: &[u8]) -> Result<bool> {
         let mut old = KVec::new();
+        let mut version = None;
         if !self.replace {
             self.with(|_, array| {
+                version = Some(array.rules_version());
                 for active in array.rules() {
                     old.push(active.copy(), GFP_KERNEL)?;
                 }
@@ -125,7 +134,7 @@ impl Control {
             Err(Wrong::Input(error)) => return Err(self.refuse(data, &error)),
         };
         if written.only_comments || (!self.replace && written.rules.len() == before) {
-            return Ok(());
+            return Ok(true);
         }
         let hold = match written.rules.is_empty() {
             true => None,
@@ -135,13 +144,14 @@ impl Control {
         let (result, _hold) = {
             let mut state = STATE.lock();
             let state = state.as_mut().ok_or(ENODEV)?;
-            state.set_rules(self.serial, written.rules, hold)
+            state.set_rules(self.serial, version, written.rules, hold)
         };
         match result {
             Ok(()) => {
                 self.replace = false;
-                Ok(())
+                Ok(true)
             }
+            Err(Refused::Changed) => Ok(false),
             Err(Refused::Rule(index, fault)) => {
                 let line = written.offsets.get(index).copied().unwrap_or(0);
                 let text = data.get(line..).unwrap_or_default();

@@ -72,6 +72,21 @@ static void notrace ktrace_watch_return(struct ftrace_graph_ret *ret, struct fgr
 static atomic64_t ktrace_watch_tags;
 
 /*
+ * Frees a watch that was unregistered, or could not be registered: the kernel calls its functions no
+ * more. Returns false if the kernel still has it in its list; then it is kept, with its filter.
+ */
+static bool ktrace_free_watch(struct ktrace_call_watch *watch)
+{
+	/* A callback may still run. */
+	ktrace_synchronize();
+	if (ktrace_ops_are_listed(&watch->ops.ops))
+		return false;
+	ftrace_free_filter(&watch->ops.ops);
+	kfree(watch);
+	return true;
+}
+
+/*
  * Hooks the functions that @functions selects, a pattern as in set_ftrace_filter that this function
  * may change. Returns an ERR_PTR() on failure. May sleep.
  */
@@ -98,29 +113,16 @@ struct ktrace_call_watch *ktrace_watch_calls(char *functions, u32 bit,
 		ret = ktrace_call_register_ftrace_graph(&watch->ops);
 	if (!ret)
 		return watch;
-	/* A callback may have run before the kernel failed. */
-	ktrace_synchronize();
-	ftrace_free_filter(&watch->ops.ops);
-	kfree(watch);
+	ktrace_free_watch(watch);
 	return ERR_PTR(ret);
 }
 
 /*
- * Removes a watch. When this returns true, no callback runs or will run. Returns false if the
- * kernel still has the hook in its list (ktrace_ops_are_listed()): then it is never freed. May
- * sleep.
+ * Removes a watch. When this returns, no callback runs or will run. Returns false if the kernel
+ * keeps the hook in its list (ktrace_ops_are_listed()). May sleep.
  */
 bool ktrace_unwatch_calls(struct ktrace_call_watch *watch)
 {
 	ktrace_call_unregister_ftrace_graph(&watch->ops);
-	ktrace_synchronize();
-	if (ktrace_ops_are_listed(&watch->ops.ops)) {
-		WRITE_ONCE(watch->bit, 0);
-		watch->tag = 0;
-		ktrace_synchronize();
-		return false;
-	}
-	ftrace_free_filter(&watch->ops.ops);
-	kfree(watch);
-	return true;
+	return ktrace_free_watch(watch);
 }

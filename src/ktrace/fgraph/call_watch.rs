@@ -73,11 +73,10 @@ pub trait CallWatcher: Send + Sync + 'static {
 ///
 /// # Invariants
 ///
-/// `watch` is from `ktrace_watch_calls()` with `watcher`, which is alive as long as it is hooked.
+/// `watch` is from `ktrace_watch_calls()` with the watcher, which is alive as long as it is hooked.
 pub struct CallWatch<T: CallWatcher> {
     watch: NonNull<RawWatch>,
-    /// `None` only during drop.
-    watcher: Option<Arc<T>>,
+    _watcher: Arc<T>,
 }
 
 // SAFETY: Owns a hook, which is not bound to a thread.
@@ -114,18 +113,17 @@ impl<T: CallWatcher> CallWatch<T> {
         // INVARIANT: Just registered with this watcher.
         Ok(Self {
             watch: NonNull::new(watch).ok_or(ENOMEM)?,
-            watcher: Some(watcher),
+            _watcher: watcher,
         })
     }
 }
 
 impl<T: CallWatcher> Drop for CallWatch<T> {
     fn drop(&mut self) {
-        // SAFETY: By the type invariant, this is a hook that was not removed before.
+        // SAFETY: By the type invariant, this is a hook that was not removed before. When the
+        // function returns, no callback uses the watcher.
         if !unsafe { ktrace_unwatch_calls(self.watch.as_ptr()) } {
             pr_warn!("failed to unregister fgraph_ops; it stays registered, but is not called\n");
-            // Open calls have no tag of it, but its callbacks still exist.
-            core::mem::forget(self.watcher.take());
         }
     }
 }
