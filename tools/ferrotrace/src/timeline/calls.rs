@@ -94,7 +94,7 @@ fn number(field: u8, value: u64, out: &mut Vec<u8>) {
 /// Appends a field with bytes.
 #[inline]
 fn bytes(field: u8, content: &[u8], out: &mut Vec<u8>) {
-    out.push(field << 3 | WITH_LENGTH);
+    out.push((field << 3) | WITH_LENGTH);
     varint(content.len() as u64, out);
     out.extend_from_slice(content);
 }
