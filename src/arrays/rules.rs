@@ -73,8 +73,8 @@ impl Array {
 
 impl State {
     /// Replaces the rules of the trace array with this serial number, or removes them if there is
-    /// no `hold`. With a `version`, only if the present rules have it. Returns what must be dropped after the lock of [`super::STATE`] was released. May
-    /// sleep.
+    /// no `hold`. With a `version`, only if the present rules have it. Returns what must be dropped
+    /// after the lock of [`super::STATE`] was released. May sleep.
     ///
     /// # Errors
     ///

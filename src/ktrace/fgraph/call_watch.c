@@ -72,8 +72,9 @@ static void notrace ktrace_watch_return(struct ftrace_graph_ret *ret, struct fgr
 static atomic64_t ktrace_watch_tags;
 
 /*
- * Frees a watch that was unregistered, or could not be registered: the kernel calls its functions no
- * more. Returns false if the kernel still has it in its list; then it is kept, with its filter.
+ * Frees a watch that was unregistered, or could not be registered: the kernel does not call its
+ * functions any more. Returns false if the kernel still has it in its list; then it is kept, with
+ * its filter.
  */
 static bool ktrace_free_watch(struct ktrace_call_watch *watch)
 {
