@@ -448,6 +448,20 @@ fn every_fault_has_its_message_and_errno() {
         (Fault::NotAThreshold, 22, "threshold"),
         (Fault::NotPacked, 95, "persistent"),
         (Fault::NoPacks, 95, "this kernel"),
+        (Fault::RuleTooLong, 22, "256"),
+        (Fault::NotAMoment, 22, "moment"),
+        (Fault::NotARule, 22, "WHEN"),
+        (Fault::NotAFunction, 22, "Missing function"),
+        (Fault::NoFunction, 22, "No such function"),
+        (Fault::NotASignal, 22, "signal"),
+        (Fault::TooManyParts, 22, "4"),
+        (Fault::NotACondition, 22, "condition"),
+        (Fault::NotKnown, 22, "Not known"),
+        (Fault::NotATime, 22, "unit"),
+        (Fault::NotAValue, 22, "Invalid number"),
+        (Fault::NotAnAction, 22, "action"),
+        (Fault::NoSnapshot, 95, "snapshot"),
+        (Fault::NotDelayed, 22, "delayed"),
     ];
     assert_eq!(faults.len(), Fault::MESSAGES.len());
     let mut messages = HashSet::new();
