@@ -52,7 +52,7 @@ ferrotrace html "$top/build/demo.dat" -o "$top/build/demo.html"
 ferrotrace timeline "$top/build/demo.dat" -o "$top/build/demo.pftrace"
 cat <<EOF2
 
-The recording, as a page for any browser and as a timeline for https://ui.perfetto.dev:
+The recording, as a page for any browser and as a timeline for Perfetto (README.md has its address):
 
   $top/build/demo.html
   $top/build/demo.pftrace
