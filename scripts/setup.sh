@@ -14,5 +14,5 @@ for arch in ${ARCH:-x86_64 arm64}; do
 	for kernel in $kernels; do
 		"$top/scripts/kernel.sh" "$kernel" "$arch"
 	done
-	"$top/qemu/clients.sh" "$arch"
+	"$top/qemu/clients.sh" "$arch" all
 done

@@ -43,3 +43,5 @@ KTRACE_PROBESTUB(task_exec, struct task_struct *task, pid_t old_pid, const char 
 KTRACE_PROBESTUB(task_set_comm, struct task_struct *task, const char *comm, u32 old_mask)
 KTRACE_PROBESTUB(task_exit, struct task_struct *task, bool group_dead,
 		 const struct ferrotrace_totals *totals)
+KTRACE_PROBESTUB(trigger, struct task_struct *task, u32 rule, s64 value, const char *text,
+		 const void *origin)

@@ -43,6 +43,7 @@ use crate::{
         Totals,
         Waker, //
     },
+    trigger_rule::RuleText,
 };
 
 /// Returns whether the filter of a trace array selects a task. To be called by probes only.
@@ -270,18 +271,27 @@ trace_event! {
     system ferrotrace;
 
     /// Reports that a rule of `ferrotrace/triggers` fires: the number of its line, its text, the
-    /// task that it is about, and the number that it is about. Written whenever that happens;
-    /// cannot be enabled.
-    pub(crate) event trigger(task: Task<'_>, rule: u32, value: i64, text: &&[u8]);
+    /// task that it is about, and the number that it is about.
+    ///
+    /// The trace array of the rule gets the record in any case. Other trace arrays, perf and BPF
+    /// get it as they get other events.
+    pub(crate) event trigger(
+        task: Task<'_>,
+        rule: u32,
+        value: i64,
+        text: &RuleText,
+        origin: &TraceArray,
+    );
 
-    written by hand;
+    about task;
+    only if |tr| wanted(tr, task) && !core::ptr::eq(tr, origin);
 
     record {
         comm: Comm = task.comm(),
         pid: Pid = Pid(task.pid()),
         rule: u32 = rule,
         value: i64 = value,
-        text: Str = *text,
+        text: Str = text.as_bytes(),
     }
 
     print "comm={} pid={} rule={} value={} text={}", comm, pid, rule, value, text;

@@ -237,14 +237,14 @@ impl RuleSet {
         fgraph::before_record::<Graph>(context);
         let line = index as u32 + 1;
         let value = facts.value(rule);
+        let text = rule.text();
         self.count(events::trigger::write(
-            tr,
-            context,
-            task,
-            line,
-            value,
-            &rule.text(),
+            tr, context, task, line, value, text, tr,
         ));
+        // Delivering an event about a task to perf takes a lock.
+        if !context.is_nmi() {
+            events::trigger::trace(task, line, value, text, tr);
+        }
         if rule.does(Action::StackTrace) {
             match stack::task_stack(tr, context, task) {
                 Ok(true) => self.recorder.add(Count::StackCut),

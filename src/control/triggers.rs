@@ -97,7 +97,7 @@ fn read(data: &[u8], rules: KVec<ActiveRule>) -> core::result::Result<Written, W
         }
         let rule = Rule::parse(rule, offset)?;
         if all.rules.len() == MAX_RULES {
-            return Err(InputError::new(Fault::TooMany, rule.text(), offset).into());
+            return Err(InputError::new(Fault::TooMany, rule.text().as_bytes(), offset).into());
         }
         all.rules.push(ActiveRule::new(rule), GFP_KERNEL)?;
         all.offsets.push(offset, GFP_KERNEL)?;
@@ -189,7 +189,7 @@ impl Control {
     pub(super) fn show_triggers(&self, out: &SeqFile) -> Result {
         self.with(|_, array| {
             for active in array.rules() {
-                tracefs::write_bytes(out, active.rule().text());
+                tracefs::write_bytes(out, active.rule().text().as_bytes());
                 let (fired, last_ns) = active.fired();
                 seq_print!(out, "  # fired: {}", fired);
                 if fired != 0 {

@@ -213,15 +213,46 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// The text of a rule: a C string, so that listeners of the event `trigger` can read it.
+///
+/// # Invariants
+///
+/// All bytes after the first `len` ones are zero.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RuleText {
+    bytes: [u8; MAX_RULE + 1],
+    len: usize,
+}
+
+impl RuleText {
+    /// Copies `text`, of at most [`MAX_RULE`] bytes; the rest is ignored.
+    fn new(text: &[u8]) -> Self {
+        let mut bytes = [0; MAX_RULE + 1];
+        for (to, from) in bytes.iter_mut().take(MAX_RULE).zip(text) {
+            *to = *from;
+        }
+        // INVARIANT: No byte after these was written.
+        Self {
+            bytes,
+            len: text.len().min(MAX_RULE),
+        }
+    }
+
+    /// Returns the text without the zero byte at its end.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+}
+
 /// A rule.
 ///
 /// # Invariants
 ///
-/// `len` is at most [`MAX_RULE`], and `function` is a range within it.
+/// `function` is a range within the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
-    text: [u8; MAX_RULE],
-    len: usize,
+    text: RuleText,
     moment: Moment,
     /// The start and the end of the pattern of functions in the text.
     function: (usize, usize),
@@ -239,8 +270,8 @@ pub(crate) struct Rule {
 
 impl Rule {
     /// Returns the text, without comments and white space around it.
-    pub(crate) fn text(&self) -> &[u8] {
-        self.text.get(..self.len).unwrap_or_default()
+    pub(crate) fn text(&self) -> &RuleText {
+        &self.text
     }
 
     /// Returns the moment at which the rule is evaluated.
@@ -252,7 +283,7 @@ impl Rule {
     /// that are not of calls.
     pub(crate) fn function(&self) -> &[u8] {
         let (start, end) = self.function;
-        self.text.get(start..end).unwrap_or_default()
+        self.text.as_bytes().get(start..end).unwrap_or_default()
     }
 
     /// Returns whether the rule has an action, immediate or delayed.

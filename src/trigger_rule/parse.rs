@@ -19,6 +19,7 @@ use super::{
     Moment,
     Quantity,
     Rule,
+    RuleText,
     Signals,
     MAX_FUNCTION,
     MAX_PARTS,
@@ -136,14 +137,9 @@ impl Rule {
         let Some(moment) = find(&MOMENTS, when.text) else {
             return Err(input.refuse(Fault::NotAMoment, when));
         };
-        let mut copy = [0; MAX_RULE];
-        for (to, from) in copy.iter_mut().zip(text) {
-            *to = *from;
-        }
-        // INVARIANT: The length was checked above, and an empty range is within any text.
+        // INVARIANT: An empty range is within any text.
         let mut rule = Self {
-            text: copy,
-            len: text.len(),
+            text: RuleText::new(text),
             moment,
             function: (0, 0),
             name: None,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Writing an event's record straight to a ring buffer, for events that a tracer writes.
+//! Writing an event's record straight to a ring buffer, for events that a tracer or a trigger writes.
 
 use kernel::prelude::*;
 
@@ -22,27 +22,27 @@ pub struct RecordSink<'a> {
     record: Option<Reservation>,
 }
 
-impl<'a> RecordSink<'a> {
-    /// Creates a record with type number `kind`. Preemption must be off until it is committed.
-    #[inline]
-    pub fn new(tr: &'a TraceArray, kind: u32, context: Context) -> Self {
-        Self {
-            tr,
-            kind,
-            context,
-            record: None,
-        }
-    }
-
-    /// Commits the record.
-    ///
-    /// # Errors
-    ///
-    /// [`NotWritten`] if no space was reserved.
-    #[inline]
-    pub fn done(self) -> Result<(), NotWritten> {
-        self.record.map(drop).ok_or(NotWritten)
-    }
+/// Writes a record with type number `kind`, with the content that `fill` stores. Preemption must be
+/// off. Any context.
+///
+/// # Errors
+///
+/// [`NotWritten`] if no space was reserved.
+#[inline]
+pub fn write(
+    tr: &TraceArray,
+    kind: u32,
+    context: Context,
+    fill: impl FnOnce(&mut RecordSink<'_>),
+) -> Result<(), NotWritten> {
+    let mut sink = RecordSink {
+        tr,
+        kind,
+        context,
+        record: None,
+    };
+    fill(&mut sink);
+    sink.record.map(drop).ok_or(NotWritten)
 }
 
 impl Sink for RecordSink<'_> {

@@ -68,10 +68,9 @@ macro_rules! __trace_event_by_hand {
             context: $crate::ktrace::record::context::Context,
             $($arg: $argtype),+
         ) -> ::core::result::Result<(), $crate::ktrace::record::NotWritten> {
-            let mut sink =
-                $crate::ktrace::event::direct::RecordSink::new(tr, EVENT.kind(), context);
-            $class::write(&mut sink, $($arg),+);
-            sink.done()
+            $crate::ktrace::event::direct::write(tr, EVENT.kind(), context, |sink| {
+                $class::write(sink, $($arg),+)
+            })
         }
     };
 }

@@ -26,7 +26,8 @@
 /// This creates a module `task_wakeup` with the functions `trace(task, target_cpu)`, which fires
 /// the event, and `is_enabled()`, which allows callers to skip preparations. While the event has no
 /// listeners, `trace()` is a single no-op instruction, and even its arguments are not computed if
-/// they have no side effects.
+/// they have no side effects. `write(tr, context, task, target_cpu)` always writes a record to one
+/// trace array.
 ///
 /// # Parts
 ///
@@ -43,9 +44,9 @@
 /// * `only if |tr| condition;`, between the event and its record, is evaluated for each trace array
 ///   that has enabled the event: a record is written there only if the condition is true. For perf
 ///   and BPF, which have no trace array, it is not evaluated.
-/// * `written by hand;` defines an event that cannot be enabled and has no listeners. Instead, the
-///   module `task_wakeup` has a function `write(tr, context, task, target_cpu)`, which always
-///   writes a record to one trace array. This is for events that accompany the records of a tracer.
+/// * `written by hand;` defines an event that cannot be enabled and has no listeners, but only
+///   `write()`. This is for events that accompany the records of a tracer. `perf record -e
+///   'SYSTEM:*'` fails in a system with such an event.
 /// * `printed item_by_item;`, after `written by hand;`, is for packed records
 ///   ([`compact`](crate::ktrace::compact)): the kernel prints one line for each of their items.
 /// * **Fields** have the types in [`field`](crate::ktrace::event::field). Each is assigned an

@@ -7,21 +7,21 @@
 #[macro_export]
 macro_rules! __trace_event_tracepoint {
     ($class:ident $name:ident ($($arg:ident: $argtype:ty),+) [$($user:ident)?]) => {
+        // SAFETY: `PRINT_FMT` is a static C string, and `print()` is that of the class.
+        static EVENT: $crate::ktrace::event::class::Event = unsafe {
+            $crate::ktrace::event::class::Event::new(
+                &$class::CLASS,
+                &TRACEPOINT,
+                $class::PRINT_FMT.as_ptr(),
+                $class::print,
+            )
+        };
+
         const _: () = {
             #[link_section = "_ftrace_events"]
             #[used]
             static EVENT_REF: $crate::ktrace::event::class::EventRef =
                 $crate::ktrace::event::class::EventRef(&EVENT);
-
-            // SAFETY: `PRINT_FMT` is a static C string, and `print()` is that of the class.
-            static EVENT: $crate::ktrace::event::class::Event = unsafe {
-                $crate::ktrace::event::class::Event::new(
-                    &$class::CLASS,
-                    &TRACEPOINT,
-                    $class::PRINT_FMT.as_ptr(),
-                    $class::print,
-                )
-            };
 
             #[cfg(CONFIG_BPF_EVENTS)]
             #[link_section = "__bpf_raw_tp_map"]
@@ -117,6 +117,21 @@ macro_rules! __trace_event_tracepoint {
             if is_enabled() {
                 fire($($arg),+);
             }
+        }
+
+        /// Writes a record to the buffer of one trace array, also if the event is not enabled
+        /// there. Preemption must be off. Any context.
+        // Few events are also written like this.
+        #[allow(dead_code)]
+        #[inline]
+        pub fn write(
+            tr: &$crate::ktrace::array::trace_array::TraceArray,
+            context: $crate::ktrace::record::context::Context,
+            $($arg: $argtype),+
+        ) -> ::core::result::Result<(), $crate::ktrace::record::NotWritten> {
+            $crate::ktrace::event::direct::write(tr, EVENT.kind(), context, |sink| {
+                $class::write(sink, $($arg),+)
+            })
         }
     };
 
