@@ -407,6 +407,7 @@ impl Control {
             );
             seq_print!(out, "tasks accounted: {}\n", state.accounts());
             seq_print!(out, "accounting gaps: {}\n", state.time_gaps());
+            seq_print!(out, "sections lost: {}\n", state.sections_lost());
             seq_print!(out, "task tables KiB: {}\n", state.tables_size() / 1024);
         })
     }

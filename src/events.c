@@ -11,7 +11,7 @@
 /* The `module!` macro of Rust has no field for it. */
 MODULE_VERSION("0.2.0");
 
-/* These structs must match those in task_times/types.rs. */
+/* These structs must match those in task_times/types.rs and task_times/sections.rs. */
 struct ferrotrace_waker {
 	char comm[TASK_COMM_LEN];
 	pid_t pid;
@@ -29,6 +29,16 @@ struct ferrotrace_totals {
 	u64 block_ns;
 };
 
+struct ferrotrace_section {
+	char name[56];
+	u64 total_ns;
+	u64 run_ns;
+	u64 wait_ns;
+	u64 block_ns;
+	s64 cookie;
+	bool is_async;
+};
+
 KTRACE_PROBESTUB(task_wakeup, struct task_struct *task, u32 target_cpu,
 		 const struct ferrotrace_waker *waker)
 KTRACE_PROBESTUB(task_wait, struct task_struct *task, u64 wait_ns, u8 since,
@@ -43,5 +53,6 @@ KTRACE_PROBESTUB(task_exec, struct task_struct *task, pid_t old_pid, const char 
 KTRACE_PROBESTUB(task_set_comm, struct task_struct *task, const char *comm, u32 old_mask)
 KTRACE_PROBESTUB(task_exit, struct task_struct *task, bool group_dead,
 		 const struct ferrotrace_totals *totals)
+KTRACE_PROBESTUB(task_section, struct task_struct *task, const struct ferrotrace_section *section)
 KTRACE_PROBESTUB(trigger, struct task_struct *task, u32 rule, s64 value, const char *text,
 		 const void *origin)

@@ -37,11 +37,14 @@ use crate::{
         value_names::Names, //
     },
     task_filter::TaskFilter,
-    task_times::types::{
-        Block,
-        CallTimes,
-        Totals,
-        Waker, //
+    task_times::{
+        sections::Section,
+        types::{
+            Block,
+            CallTimes,
+            Totals,
+            Waker, //
+        }, //
     },
     trigger_rule::RuleText,
 };
@@ -265,6 +268,36 @@ trace_event! {
 
     print "comm={} pid={} prio={} group_dead={} run={} [ns] wait={} [ns] block={} [ns]",
         comm, pid, prio, group_dead, run_ns, wait_ns, block_ns;
+}
+
+/// Whether a section belongs to a thread: the values of [`Section::is_async`].
+const SECTIONS: Names = &[(0, c"sync"), (1, c"async")];
+
+trace_event! {
+    system ferrotrace;
+
+    /// Reports the end of a section of the current task, which it has marked by writing to
+    /// `trace_marker`, and how long the section took.
+    pub(crate) event task_section(task: Task<'_>, section: &Section);
+
+    counted as user;
+    only if |tr| wanted(tr, task);
+
+    record {
+        comm: Comm = task.comm(),
+        pid: Pid = Pid(task.pid()),
+        kind: u8 = u8::from(section.is_async),
+        total_ns: u64 = section.total_ns,
+        run_ns: u64 = section.run_ns,
+        wait_ns: u64 = section.wait_ns,
+        block_ns: u64 = section.block_ns,
+        cookie: i64 = section.cookie,
+        name: Str = section.name(),
+    }
+
+    print "comm={} pid={} kind={} cookie={} total={} [ns] run={} [ns] wait={} [ns] block={} [ns] \
+        name={}",
+        comm, pid, symbolic(kind, SECTIONS), cookie, total_ns, run_ns, wait_ns, block_ns, name;
 }
 
 trace_event! {

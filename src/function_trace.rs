@@ -105,6 +105,8 @@ pub(crate) mod option {
         OVERRUN = c"ferro-overrun", 0;
         /// Records several calls in one ring-buffer record (packed records).
         COMPACT = c"ferro-compact", 0;
+        /// Copies what the tasks write to `trace_marker` of the top trace array.
+        MARKERS = c"ferro-markers", 0;
     }
 
     /// Options whose data is known only when the call begins and is written with its entry.

@@ -16,6 +16,8 @@ mod fgraph;
 mod filter;
 mod function_trace;
 mod install;
+mod marker_text;
+mod markers;
 mod profile;
 mod relaxed_u64;
 mod show;

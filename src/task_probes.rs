@@ -273,6 +273,7 @@ impl SchedHooks for Accounts {
     }
 
     fn reclaim(&self) {
+        self.sections.reclaim();
         if !self.tasks.is_large() {
             return;
         }

@@ -67,7 +67,10 @@ use crate::{
     },
     relaxed_u64::RelaxedU64,
     task_filter::TaskFilter,
-    task_times::accounting::Accounts,
+    task_times::{
+        accounting::Accounts,
+        sections::Section, //
+    },
     trigger_rule::{
         Action,
         Facts,
@@ -285,16 +288,32 @@ pub(crate) fn publish(slot: u32, set: Option<Arc<RuleSet>>) -> Option<Retired<Ru
 }
 
 /// Evaluates the rules of a moment in all trace arrays whose filter selects the task.
-#[cold]
-#[inline(never)]
 fn evaluate(moment: Moment, task: Task<'_>, with: impl Fn(Facts<'_>) -> Facts<'_>) {
     let comm = task.comm();
     let facts = with(Facts::new(task.pid(), name_of(comm.as_bytes())));
+    evaluate_with(moment, task, &facts);
+}
+
+/// Like [`evaluate`], for a marker, counter or section with this name.
+fn evaluate_named(
+    moment: Moment,
+    task: Task<'_>,
+    name: &[u8],
+    with: impl Fn(Facts<'_>) -> Facts<'_>,
+) {
+    let comm = task.comm();
+    let facts = with(Facts::new(task.pid(), name_of(comm.as_bytes())));
+    evaluate_with(moment, task, &facts.with_name(name));
+}
+
+#[cold]
+#[inline(never)]
+fn evaluate_with(moment: Moment, task: Task<'_>, facts: &Facts<'_>) {
     let mask = mask_of::<TaskFilter>(task);
     let guard = rcu::read_lock();
     for set in SETS.iter().filter_map(|place| place.get(&guard)) {
         if set.moments & moment.bit() != 0 && trace_mask::wants(&set.target.tr, mask) {
-            set.evaluate(moment, task, &facts);
+            set.evaluate(moment, task, facts);
         }
     }
 }
@@ -349,6 +368,38 @@ pub(crate) fn task_exits(task: Task<'_>) {
         let code = i64::from(task.exit_code());
         evaluate(Moment::ExitTask, task, |facts| {
             facts.with(Quantity::Code, code)
+        });
+    }
+}
+
+/// Evaluates the rules on a marker of the current task.
+#[inline]
+pub(crate) fn task_marked(task: Task<'_>, name: &[u8]) {
+    if is_needed(Moment::Marker) {
+        evaluate_named(Moment::Marker, task, name, |facts| facts);
+    }
+}
+
+/// Evaluates the rules on a marker of the current task that is a counter.
+#[inline]
+pub(crate) fn task_counted(task: Task<'_>, name: &[u8], value: i64) {
+    if is_needed(Moment::Counter) {
+        evaluate_named(Moment::Counter, task, name, |facts| {
+            facts.with(Quantity::Value, value)
+        });
+    }
+}
+
+/// Evaluates the rules on the end of a section of the current task.
+#[inline]
+pub(crate) fn section_ended(task: Task<'_>, section: &Section) {
+    if is_needed(Moment::Section) {
+        evaluate_named(Moment::Section, task, section.name(), |facts| {
+            facts
+                .with_ns(Quantity::Total, section.total_ns)
+                .with_ns(Quantity::Run, section.run_ns)
+                .with_ns(Quantity::Wait, section.wait_ns)
+                .with_ns(Quantity::Block, section.block_ns)
         });
     }
 }

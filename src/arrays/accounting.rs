@@ -48,7 +48,7 @@ impl State {
     pub(crate) fn set_listened(&mut self, any: bool) -> Result {
         self.listened = any;
         if any {
-            self.open_accounts()?;
+            self.open_sections()?;
         } else {
             self.close_accounts();
         }
@@ -73,10 +73,12 @@ impl State {
 
     /// Stops the task accounting, if it is no longer needed.
     pub(super) fn close_accounts(&mut self) {
+        self.close_sections();
         let graphs = self.arrays.iter().any(|array| array.needs_accounting);
         let any = self.arrays.iter().any(Array::is_accounted);
         if !any && !self.listened {
             self.past_gaps = self.time_gaps();
+            self.past_sections_lost = self.sections_lost();
             self.accounts = None;
             self.close_watch();
         } else if let Some(accounts) = &self.accounts {

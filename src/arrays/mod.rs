@@ -19,6 +19,7 @@
 mod accounting;
 mod filters;
 mod kernel_settings;
+mod markers;
 pub(crate) mod profiles;
 mod reconcile;
 mod recording;
@@ -48,6 +49,7 @@ use crate::{
         fgraph::MarkerWatch,
         hook::ftrace_ops,
         private::symbols::Resolved,
+        record::marker_export::MarkerExport,
         sync::module_global::ModuleGlobal,
         task::{
             registration::Registration,
@@ -55,6 +57,10 @@ use crate::{
             sched,
             signals::SignalWatch, //
         },
+    },
+    markers::{
+        Copies,
+        Measuring, //
     },
     profile::{
         gone::Gone,
@@ -80,6 +86,8 @@ pub(crate) struct Array {
     recorder: Arc<Recorder>,
     /// The hook, while ferrotrace is the current tracer.
     hook: Option<Recording>,
+    /// Copies of markers, while the trace array records and wants them.
+    copies: Option<Copies>,
     /// The trigger rules, while there are any.
     rules: Option<InstalledRules>,
     /// How often the rules were replaced.
@@ -153,6 +161,7 @@ impl Array {
 
     /// Stops recording.
     fn unhook(&mut self) {
+        self.copies = None;
         self.hook = None;
         self.needs_accounting = false;
     }
@@ -163,6 +172,10 @@ pub(crate) struct State {
     resolved: Resolved,
     arrays: KVec<Array>,
     next_serial: usize,
+    /// The export of user markers, while anything needs them.
+    marker_export: Option<MarkerExport>,
+    /// Exists while sections are measured. It refers to `accounts`, so it is dropped before them.
+    measuring: Option<Measuring>,
     /// The task accounting, while a call graph is recorded, or an event that depends on it has a
     /// listener.
     accounts: Option<Arc<sched::Registration<Accounts>>>,
@@ -176,6 +189,8 @@ pub(crate) struct State {
     listened: bool,
     /// The number of accounting gaps of former accountings.
     past_gaps: u64,
+    /// The number of lost sections of former accountings.
+    past_sections_lost: u64,
     /// The number of lost filter updates before `task_filter` was created.
     past_lost: u64,
     /// Names of functions that are in profiles and whose modules were unloaded.
@@ -209,6 +224,7 @@ impl State {
             accounts: None,
             listened: false,
             past_gaps: 0,
+            past_sections_lost: 0,
             past_lost: 0,
             gone: Gone::default(),
             files,
@@ -216,6 +232,8 @@ impl State {
             no_filter,
             markers: None,
             signals: None,
+            marker_export: None,
+            measuring: None,
             has_no_markers: false,
         }
     }

@@ -54,6 +54,7 @@ impl State {
             filter: Arc::clone(&self.no_filter),
             recorder: Arc::new(Recorder::new()?, GFP_KERNEL)?,
             hook: None,
+            copies: None,
             rules: None,
             rules_version: 0,
             needs_accounting: false,

@@ -61,6 +61,10 @@ impl State {
         self.close_accounts();
         self.update_trace_masks();
         self.sync_markers();
+        if let Err(error) = self.set_marker_copies(at, tr, flags) {
+            self.stop(tr);
+            return Err(error);
+        }
         Ok(())
     }
 
@@ -156,6 +160,9 @@ impl State {
         }
         let is_recording = array.hook.is_some();
         self.sync_markers();
+        if is_recording {
+            self.set_marker_copies(at, tr, flags)?;
+        }
         if !is_recording || (before ^ flags) & (option::GRAPH | option::PROFILE) == 0 {
             return Ok(());
         }

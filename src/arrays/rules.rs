@@ -165,6 +165,12 @@ impl State {
         if self.signals.is_none() && rules().any(|(_, rule)| rule.moment() == Moment::Signal) {
             self.signals = Some(SignalWatch::new::<Signals>(self.resolved)?);
         }
+        if rules().any(|(_, rule)| rule.moment() == Moment::Section) {
+            self.open_sections()?;
+        }
+        if rules().any(|(_, rule)| matches!(rule.moment(), Moment::Marker | Moment::Counter)) {
+            self.open_marker_export()?;
+        }
         let mut watches = KVec::new();
         for (index, rule) in rules().filter(|(_, rule)| rule.moment().is_of_calls()) {
             let watcher = CallRule::new(Arc::clone(&set), index, rule.moment());

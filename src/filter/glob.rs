@@ -30,8 +30,7 @@ pub(crate) fn name_of(comm: &[u8]) -> &[u8] {
 pub(crate) enum GlobError {
     /// The pattern is empty.
     Empty,
-    /// The pattern has more than [`MAX_PATTERN`] bytes, or needs a name of more than [`MAX_COMM`]
-    /// bytes.
+    /// The pattern has more than [`MAX_PATTERN`] bytes, or needs a longer name than there is.
     TooLong,
     /// A `[` without a closing `]`.
     UnterminatedClass,
@@ -60,6 +59,11 @@ impl Glob {
     /// A `#` in front is stored as `\#`, which has the same meaning. So the text can be written
     /// back to a control file, where `#` begins a comment.
     pub(crate) fn new(pattern: &[u8]) -> Result<Self, GlobError> {
+        Self::with_limit(pattern, MAX_COMM)
+    }
+
+    /// Checks a pattern that matches names of up to `longest` bytes, and copies it.
+    pub(crate) fn with_limit(pattern: &[u8], longest: usize) -> Result<Self, GlobError> {
         let escape: &[u8] = if pattern.first() == Some(&b'#') {
             b"\\"
         } else {
@@ -85,7 +89,7 @@ impl Glob {
             }
             rest = after;
         }
-        if needed > MAX_COMM {
+        if needed > longest {
             return Err(GlobError::TooLong);
         }
 

@@ -79,6 +79,9 @@ struct ktrace_call_callbacks {
 	void (*overrun)(const void *data);
 };
 
+/* `MarkerWatcher` in record/marker_export.rs. */
+typedef void (*ktrace_marker_t)(const void *record, unsigned int size);
+
 /* `SignalWatcher` in task/signals.rs. */
 typedef void (*ktrace_signal_t)(struct task_struct *task, int sig, bool is_fatal);
 

@@ -81,6 +81,10 @@ struct ktrace_delay *ktrace_new_delay(u64 ns, ktrace_expired_t expired, const vo
 void ktrace_start_delay(struct ktrace_delay *delay);
 void ktrace_free_delay(struct ktrace_delay *delay);
 
+/* in marker_export.c, */
+int ktrace_watch_trace_marker(ktrace_marker_t marker);
+void ktrace_unwatch_trace_marker(void);
+
 /* in signals.c, */
 int ktrace_watch_signals(ktrace_signal_t signal);
 void ktrace_unwatch_signals(void);

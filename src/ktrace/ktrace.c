@@ -12,6 +12,7 @@
 #include "time/clock.c"
 #include "time/delay.c"
 #include "record/context.c"
+#include "record/marker_export.c"
 #include "task/task.c"
 #include "task/trace_mask.c"
 #include "task/saved_cmdlines.c"

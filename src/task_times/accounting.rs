@@ -43,6 +43,7 @@ use super::{
         VACATED, //
     },
     clock_times::TimeKind,
+    sections::Sections,
     transition::{
         Previous,
         TaskState, //
@@ -82,6 +83,8 @@ pub(crate) struct Spent {
 /// The accounting states of all tasks.
 pub(crate) struct Accounts {
     pub(crate) tasks: PidMap<Account>,
+    /// The open sections of the tasks.
+    pub(crate) sections: Sections,
     /// Time in ns since which all selected tasks are accounted; [`u64::MAX`] while the selection
     /// changes. Missing intervals before this time are not counted as gaps.
     pub(crate) all_from_ns: RelaxedU64,
@@ -97,9 +100,11 @@ impl Accounts {
     /// Creates an empty table. May sleep.
     pub(crate) fn new() -> Result<KBox<Self>> {
         let tasks = PidMap::new()?;
+        let sections = Sections::new()?;
         Ok(KBox::new(
             Self {
                 tasks,
+                sections,
                 all_from_ns: RelaxedU64::new(u64::MAX),
                 gaps: Atomic::new(0),
                 callers: AtomicBool::new(false),
@@ -117,9 +122,9 @@ impl Accounts {
         n
     }
 
-    /// Returns the memory of the table in bytes.
+    /// Returns the memory of the tables in bytes.
     pub(crate) fn size(&self) -> usize {
-        self.tasks.size()
+        self.tasks.size().saturating_add(self.sections.size())
     }
 
     /// Sets whether to look up the functions in which traced tasks block, which takes a stack walk

@@ -6,5 +6,6 @@
 pub(crate) mod account;
 pub(crate) mod accounting;
 pub(crate) mod clock_times;
+pub(crate) mod sections;
 pub(crate) mod transition;
 pub(crate) mod types;

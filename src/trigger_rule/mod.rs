@@ -21,6 +21,9 @@ pub(crate) const MAX_PARTS: usize = 4;
 /// 511, more than any function that is traced needs.
 pub(crate) const MAX_FUNCTION: usize = 128;
 
+/// How many bytes of the name of a marker, counter or section are compared.
+pub(crate) const MAX_NAME: usize = 55;
+
 /// The moment at which a rule is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
@@ -40,12 +43,23 @@ pub(crate) enum Moment {
     ExitTask,
     /// A signal is delivered to a task.
     Signal,
+    /// A task writes a marker that is neither a counter nor the end of a section.
+    Marker,
+    /// A task writes a marker that is a counter.
+    Counter,
+    /// A section of a task ends.
+    Section,
 }
 
 impl Moment {
     /// Returns the moment's bit in a mask.
     pub(crate) fn bit(self) -> u32 {
         1 << self as u32
+    }
+
+    /// Returns whether something ends whose time has parts: run, wait and block.
+    fn has_parts(self) -> bool {
+        matches!(self, Self::Exit | Self::Section)
     }
 
     /// Returns whether the moment belongs to calls of a function.
@@ -57,9 +71,9 @@ impl Moment {
 /// The left side of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
-    /// The duration of the call, in ns.
+    /// The duration of the call or section, in ns.
     Total,
-    /// The time on a CPU, in ns: of the call, or the interval that ends.
+    /// The time on a CPU, in ns: of the call or section, or the interval that ends.
     Run,
     /// The time of waiting for a CPU, in ns.
     Wait,
@@ -71,6 +85,8 @@ pub(crate) enum Quantity {
     Sig,
     /// The exit code, as `wait()` reports it.
     Code,
+    /// The value of the counter.
+    Value,
     /// The id of the task.
     Pid,
 }
@@ -87,10 +103,12 @@ impl Quantity {
     /// Returns whether the quantity is known at a moment.
     fn is_known_at(self, moment: Moment) -> bool {
         match self {
-            Self::Total | Self::Retval => moment == Moment::Exit,
-            Self::Run => matches!(moment, Moment::Exit | Moment::Run),
-            Self::Wait => matches!(moment, Moment::Exit | Moment::Wait),
-            Self::Block => matches!(moment, Moment::Exit | Moment::Block),
+            Self::Total => moment.has_parts(),
+            Self::Run => moment.has_parts() || moment == Moment::Run,
+            Self::Wait => moment.has_parts() || moment == Moment::Wait,
+            Self::Block => moment.has_parts() || moment == Moment::Block,
+            Self::Retval => moment == Moment::Exit,
+            Self::Value => moment == Moment::Counter,
             Self::Sig => moment == Moment::Signal,
             Self::Code => moment == Moment::ExitTask,
             Self::Pid => true,
@@ -156,6 +174,8 @@ pub(crate) enum Action {
 pub(crate) struct Facts<'a> {
     numbers: [i64; Quantity::COUNT],
     comm: &'a [u8],
+    /// What the name in the rule is matched with.
+    name: &'a [u8],
     is_fatal: bool,
 }
 
@@ -165,9 +185,16 @@ impl<'a> Facts<'a> {
         let this = Self {
             numbers: [0; Quantity::COUNT],
             comm,
+            name: comm,
             is_fatal: false,
         };
         this.with(Quantity::Pid, i64::from(pid))
+    }
+
+    /// Sets the name of the marker, counter or section.
+    pub(crate) fn with_name(mut self, name: &'a [u8]) -> Self {
+        self.name = name.get(..MAX_NAME).unwrap_or(name);
+        self
     }
 
     /// Sets the number of a signal, and whether it ends the process.
@@ -256,7 +283,7 @@ pub(crate) struct Rule {
     moment: Moment,
     /// The start and the end of the pattern of functions in the text.
     function: (usize, usize),
-    /// For `exec`, the pattern of names.
+    /// The pattern of the program, marker, counter or section.
     name: Option<Glob>,
     /// For `signal`, which ones.
     signals: Option<Signals>,
@@ -308,7 +335,7 @@ impl Rule {
 
     /// Returns whether all conditions hold. Any context.
     pub(crate) fn holds(&self, facts: &Facts<'_>) -> bool {
-        if self.name.is_some_and(|name| !name.matches_name(facts.comm)) {
+        if self.name.is_some_and(|name| !name.matches_name(facts.name)) {
             return false;
         }
         let is_wanted = match self.signals {

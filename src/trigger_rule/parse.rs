@@ -22,6 +22,7 @@ use super::{
     RuleText,
     Signals,
     MAX_FUNCTION,
+    MAX_NAME,
     MAX_PARTS,
     MAX_RULE, //
 };
@@ -176,6 +177,11 @@ impl Rule {
                 let word = input.word();
                 self.name = Some(input.glob(word)?);
             }
+            Moment::Marker | Moment::Counter | Moment::Section => {
+                let word = input.word();
+                let name = Glob::with_limit(word.text, MAX_NAME);
+                self.name = Some(name.map_err(|error| input.refuse(error.into(), word))?);
+            }
             Moment::Signal => {
                 let word = input.word();
                 let Some(signals) = signals(word.text) else {
@@ -289,13 +295,14 @@ impl Moment {
     /// Returns the number that the event reports unless a condition is on another one.
     fn reports(self) -> Quantity {
         match self {
-            Self::Exit => Quantity::Total,
+            Self::Exit | Self::Section => Quantity::Total,
+            Self::Counter => Quantity::Value,
             Self::Run => Quantity::Run,
             Self::Wait => Quantity::Wait,
             Self::Block => Quantity::Block,
             Self::ExitTask => Quantity::Code,
             Self::Signal => Quantity::Sig,
-            Self::Entry | Self::Exec => Quantity::Pid,
+            Self::Entry | Self::Exec | Self::Marker => Quantity::Pid,
         }
     }
 }

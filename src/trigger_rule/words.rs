@@ -10,7 +10,7 @@ use super::{
 };
 
 /// The moments.
-pub(super) const MOMENTS: [(&[u8], Moment); 8] = [
+pub(super) const MOMENTS: [(&[u8], Moment); 11] = [
     (b"entry", Moment::Entry),
     (b"exit", Moment::Exit),
     (b"run", Moment::Run),
@@ -19,6 +19,9 @@ pub(super) const MOMENTS: [(&[u8], Moment); 8] = [
     (b"exec", Moment::Exec),
     (b"exit-task", Moment::ExitTask),
     (b"signal", Moment::Signal),
+    (b"marker", Moment::Marker),
+    (b"counter", Moment::Counter),
+    (b"section", Moment::Section),
 ];
 
 /// The quantities of conditions.
@@ -30,6 +33,7 @@ pub(super) const QUANTITIES: [(&[u8], Quantity); Quantity::COUNT] = [
     (b"retval", Quantity::Retval),
     (b"sig", Quantity::Sig),
     (b"code", Quantity::Code),
+    (b"value", Quantity::Value),
     (b"pid", Quantity::Pid),
 ];
 

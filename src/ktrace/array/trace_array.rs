@@ -124,7 +124,7 @@ impl TraceArray {
     }
 
     /// Returns the snapshot buffer, or null if there is none.
-    fn snapshot_buffer(&self) -> *mut abi::trace_buffer {
+    pub(in crate::ktrace) fn snapshot_buffer(&self) -> *mut abi::trace_buffer {
         #[cfg(has_trace_array_snapshot_buffer)]
         // SAFETY: By the type invariant, the trace array is alive; this reads one aligned word,
         // which a swap may change.

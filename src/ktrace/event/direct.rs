@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Writing an event's record straight to a ring buffer, for events that a tracer or a trigger writes.
+//! Writing an event's record straight to a ring buffer, for events that a tracer or a trigger
+//! writes.
 
 use kernel::prelude::*;
 

@@ -7,6 +7,7 @@
 
 pub(in crate::ktrace) mod compressed_delta;
 pub mod context;
+pub mod marker_export;
 pub mod stack;
 
 use core::{

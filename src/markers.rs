@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! User markers: what tasks write to `trace_marker` of the top trace array.
+//!
+//! With the option `ferro-markers`, a trace array gets a copy of the markers of the tasks that its
+//! filter selects. Sections ([`MarkerKind`]) are measured while an event of the module has a
+//! listener or a trigger rule needs them; their end fires the event `task_section`. Markers,
+//! counters and sections are moments of trigger rules.
+
+use kernel::{
+    prelude::*,
+    sync::{
+        rcu,
+        Arc, //
+    },
+};
+
+use crate::{
+    events,
+    fgraph::Graph,
+    function_trace::Recorder,
+    ktrace::{
+        array::trace_array::TraceArray,
+        fgraph,
+        record::{
+            context::Context,
+            marker_export::{
+                Marker,
+                MarkerCopy,
+                MarkerWatcher, //
+            },
+        },
+        sync::published::Published,
+        task::{
+            follow,
+            sched,
+            task_mask::mask_of,
+            trace_mask,
+            Task, //
+        },
+    },
+    marker_text::{
+        MarkerKind,
+        MarkerText, //
+    },
+    task_filter::TaskFilter,
+    task_times::accounting::Accounts,
+    triggers,
+};
+
+/// The task accounting, while sections are measured.
+static ACCOUNTS: Published<sched::Registration<Accounts>> = Published::none();
+
+/// The recorders of the trace arrays that get copies, by slot. They count copies that are lost.
+static RECORDERS: [Published<Recorder>; trace_mask::SLOTS as usize] =
+    [const { Published::none() }; trace_mask::SLOTS as usize];
+
+/// Makes a trace array get copies of the markers of its tasks.
+pub(crate) struct Copies {
+    /// Removed before the recorder.
+    copy: Option<MarkerCopy>,
+    slot: usize,
+}
+
+impl Copies {
+    /// Starts to copy markers to `tr`, which has this slot. May sleep. The contract is that of
+    /// [`MarkerCopy::new`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MarkerCopy::new`].
+    pub(crate) fn new(tr: &TraceArray, slot: u32, recorder: &Arc<Recorder>) -> Result<Self> {
+        let place = RECORDERS.get(slot as usize).ok_or(EINVAL)?;
+        let copy = Some(MarkerCopy::new(tr, slot)?);
+        drop(place.replace(Some(Arc::clone(recorder))));
+        let slot = slot as usize;
+        Ok(Self { copy, slot })
+    }
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        self.copy = None;
+        if let Some(place) = RECORDERS.get(self.slot) {
+            drop(place.replace(None));
+        }
+    }
+}
+
+/// Measures sections, as long as it exists. There can be one such value at a time, which the lock
+/// of [`crate::arrays::STATE`] protects.
+pub(crate) struct Measuring(());
+
+impl Measuring {
+    /// Starts to measure sections, with the times of this accounting. May sleep.
+    pub(crate) fn new(accounts: Arc<sched::Registration<Accounts>>) -> Self {
+        drop(ACCOUNTS.replace(Some(accounts)));
+        Self(())
+    }
+}
+
+impl Drop for Measuring {
+    fn drop(&mut self) {
+        drop(ACCOUNTS.replace(None));
+    }
+}
+
+/// Gets the markers.
+pub(crate) struct Markers;
+
+impl MarkerWatcher for Markers {
+    fn written(task: Task<'_>, marker: &Marker<'_>) {
+        let mask = mask_of::<TaskFilter>(task);
+        if mask == 0 && !follow::follows_everyone() {
+            return;
+        }
+        let guard = rcu::read_lock();
+        Context::once(|context| {
+            fgraph::before_record::<Graph>(context);
+            marker.copy(context, mask, |slot, tr| {
+                if let Some(recorder) = RECORDERS.get(slot).and_then(|place| place.get(&guard)) {
+                    recorder.not_written(tr);
+                }
+            });
+        });
+        let text = MarkerText::parse(marker.text());
+        match text.kind {
+            MarkerKind::End | MarkerKind::AsyncEnd(_) => {}
+            MarkerKind::Counter(value) => triggers::task_counted(task, text.name, value),
+            MarkerKind::Begin | MarkerKind::AsyncBegin(_) | MarkerKind::Text => {
+                triggers::task_marked(task, text.name);
+            }
+        }
+        let accounts = ACCOUNTS.get(&guard);
+        let Some(accounts) = accounts.filter(|_| follow::follows(mask)) else {
+            return;
+        };
+        let sections = &accounts.sections;
+        let off_cpu = accounts.off_cpu(task).unwrap_or_default();
+        let ended = match text.kind {
+            MarkerKind::Begin => return sections.begin(task, off_cpu, text.name),
+            MarkerKind::AsyncBegin(cookie) => {
+                return sections.begin_async(task, text.name, cookie);
+            }
+            MarkerKind::End => sections.end(task, off_cpu),
+            MarkerKind::AsyncEnd(cookie) => sections.end_async(task, text.name, cookie),
+            MarkerKind::Counter(_) | MarkerKind::Text => return,
+        };
+        if let Some(section) = ended {
+            events::task_section::trace(task, &section);
+            triggers::section_ended(task, &section);
+        }
+    }
+}
