@@ -16,6 +16,7 @@
  *   fork     this task forks a child that exits, and waits for it
  *   exec     this task starts a child that executes this program, which returns immediately
  *   pause    this task sleeps forever
+ *   marker   this task writes 12 bytes to trace_marker
  *   nap      this task sleeps for 200 us: 5,000 times a second, which are 10,000 switches
  * `measure now` prints the value of the counter.
  */
@@ -40,6 +41,7 @@
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 static int null_fd;
+static int marker_fd;
 static int there[2], back[2];
 static atomic_int done;
 
@@ -111,6 +113,12 @@ static void do_nap(void)
 	struct timespec time = { .tv_nsec = 200000 };
 
 	nanosleep(&time, NULL);
+}
+
+static void do_marker(void)
+{
+	if (write(marker_fd, "I|1|measure\n", 12) != 12)
+		err(1, "trace_marker");
 }
 
 static void do_rename(void)
@@ -185,6 +193,7 @@ static const struct {
 	{ "switch", do_switch, switch_back, 0 },
 	{ "wake", do_wake, wake_back, 0 },
 	{ "rename", do_rename, NULL, 0 },
+	{ "marker", do_marker, NULL, 0 },
 	{ "fork", do_fork, NULL, 101 },
 	{ "exec", do_exec, NULL, 101 },
 	{ "pause", do_pause, NULL, 0 },
@@ -253,6 +262,7 @@ int main(int argc, char **argv)
 	null_fd = open("/dev/null", O_RDONLY);
 	if (null_fd < 0 || pipe(there) || pipe(back))
 		err(1, "files");
+	marker_fd = open("/sys/kernel/tracing/trace_marker", O_WRONLY);
 	if (mlockall(MCL_CURRENT))
 		err(1, "memory");
 	for (i = 0; i < tasks; i++)

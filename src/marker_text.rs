@@ -11,7 +11,7 @@
 //!
 //! Any other text is a marker that is named by the whole text. Nothing here depends on the kernel.
 
-/// What a marker means.
+/// The meaning of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MarkerKind {
     /// The beginning of a section of the thread.

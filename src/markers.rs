@@ -109,20 +109,24 @@ impl Drop for Measuring {
 pub(crate) struct Markers;
 
 impl MarkerWatcher for Markers {
+    fn wants(task: Task<'_>) -> bool {
+        mask_of::<TaskFilter>(task) != 0 || follow::follows_everyone()
+    }
+
     fn written(task: Task<'_>, marker: &Marker<'_>) {
         let mask = mask_of::<TaskFilter>(task);
-        if mask == 0 && !follow::follows_everyone() {
-            return;
-        }
         let guard = rcu::read_lock();
-        Context::once(|context| {
-            fgraph::before_record::<Graph>(context);
-            marker.copy(context, mask, |slot, tr| {
-                if let Some(recorder) = RECORDERS.get(slot).and_then(|place| place.get(&guard)) {
-                    recorder.not_written(tr);
-                }
+        if Marker::has_copies(mask) {
+            Context::once(|context| {
+                fgraph::before_record::<Graph>(context);
+                marker.copy(context, mask, |slot, tr| {
+                    if let Some(recorder) = RECORDERS.get(slot).and_then(|place| place.get(&guard))
+                    {
+                        recorder.not_written(tr);
+                    }
+                });
             });
-        });
+        }
         let text = MarkerText::parse(marker.text());
         match text.kind {
             MarkerKind::End | MarkerKind::AsyncEnd(_) => {}

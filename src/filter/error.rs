@@ -83,11 +83,13 @@ pub(crate) enum Fault {
     NoSnapshot,
     /// An action that is possible only at the moment itself.
     NotDelayed,
+    /// A pattern that is too long to match the name of any marker.
+    MarkerTooLong,
 }
 
 impl Fault {
     /// Messages for the user, indexed by discriminant.
-    pub(crate) const MESSAGES: [&'static CStr; 29] = [
+    pub(crate) const MESSAGES: [&'static CStr; 30] = [
         c"Invalid number (expected a decimal PID)",
         c"PID out of range",
         c"Name longer than 15 bytes, which is all that the kernel keeps of it",
@@ -104,19 +106,20 @@ impl Fault {
         c"Compact records are not supported in a persistent buffer",
         c"Compact records are not supported with this kernel",
         c"Rule longer than 256 bytes",
-        c"Unknown moment (entry, exit, run, wait, block, signal, exec, exit-task)",
+        c"Unknown moment (entry|exit|run|wait|block|signal|exec|exit-task|section|counter|marker)",
         c"Invalid rule (expected WHEN [if CONDITION] do ACTION[, ACTION][:COUNT])",
         c"Missing function (expected 'entry FUNCTION' or 'exit FUNCTION')",
         c"No such function to trace",
         c"Unknown signal (expected a name, a number, or 'fatal')",
         c"More than 4 conditions or actions",
-        c"Invalid condition (total, run, wait, block, retval, sig, code, pid; comm ~ GLOB)",
+        c"Invalid condition (total, run, wait, block, retval, sig, code, value, pid; comm ~ GLOB)",
         c"Not known at this moment",
         c"Invalid time (expected a number with a unit: 500us, 20ms, 2s)",
         c"Invalid number",
         c"Unknown action (start, stop, snapshot, stacktrace)",
         c"No snapshot of this buffer is possible",
         c"This action cannot be delayed",
+        c"Name longer than 55 bytes, which is all that is compared",
     ];
 
     /// Returns the index of this fault in [`Fault::MESSAGES`].
@@ -138,7 +141,9 @@ impl Fault {
         match self {
             Fault::OutOfRange => ERANGE,
             // The kernel crate does not define `ENAMETOOLONG`.
-            Fault::NameTooLong => Error::from_errno(-(bindings::ENAMETOOLONG as c_int)),
+            Fault::NameTooLong | Fault::MarkerTooLong => {
+                Error::from_errno(-(bindings::ENAMETOOLONG as c_int))
+            }
             Fault::TooMany => ENOSPC,
             Fault::NoMemory => ENOMEM,
             Fault::NotPacked | Fault::NoPacks | Fault::NoSnapshot => {

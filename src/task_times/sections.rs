@@ -124,7 +124,8 @@ impl Default for AsyncSection {
 pub(crate) struct Sections {
     threads: PidMap<OpenSections>,
     asyncs: KVec<AsyncSection>,
-    /// Sections that are not reported: too deep, too many, no memory, or an end without a beginning.
+    /// Sections that are not reported: too deep, too many, no memory, or an end without a
+    /// beginning.
     lost: Atomic<u64>,
 }
 
@@ -161,8 +162,8 @@ impl Sections {
         self.lost.add(1, Relaxed);
     }
 
-    /// Frees the sections of tasks that have ended, if there are many. May sleep. There must be only
-    /// one caller at a time.
+    /// Frees the sections of tasks that have ended, if there are many. May sleep. There must be
+    /// only one caller at a time.
     pub(crate) fn reclaim(&self) {
         if self.threads.is_large() {
             self.threads.reclaim(|| {
@@ -247,7 +248,7 @@ impl Sections {
         let key = key_of(task.tgid(), name, cookie);
         let is_same = |place: &&AsyncSection| place.key.load(Relaxed) == key;
         let is_free = |place: &&AsyncSection| place.key.load(Relaxed) == FREE;
-        // The same one again: it begins anew.
+        // The same one again: it begins again.
         let place = self.places(key).find(is_same);
         let place = place.or_else(|| self.places(key).find(is_free));
         // If there are too many, one that never ended may be among them: the oldest is lost.

@@ -174,7 +174,7 @@ pub(crate) enum Action {
 pub(crate) struct Facts<'a> {
     numbers: [i64; Quantity::COUNT],
     comm: &'a [u8],
-    /// What the name in the rule is matched with.
+    /// The name that the pattern of the rule must match.
     name: &'a [u8],
     is_fatal: bool,
 }

@@ -31,7 +31,10 @@ use crate::filter::{
         Fault,
         InputError, //
     },
-    glob::Glob, //
+    glob::{
+        Glob,
+        GlobError, //
+    },
 };
 
 /// The part of a rule that was not read yet.
@@ -179,8 +182,11 @@ impl Rule {
             }
             Moment::Marker | Moment::Counter | Moment::Section => {
                 let word = input.word();
-                let name = Glob::with_limit(word.text, MAX_NAME);
-                self.name = Some(name.map_err(|error| input.refuse(error.into(), word))?);
+                let name = Glob::with_limit(word.text, MAX_NAME).map_err(|error| match error {
+                    GlobError::TooLong => Fault::MarkerTooLong,
+                    other => other.into(),
+                });
+                self.name = Some(name.map_err(|fault| input.refuse(fault, word))?);
             }
             Moment::Signal => {
                 let word = input.word();

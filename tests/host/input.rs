@@ -462,6 +462,7 @@ fn every_fault_has_its_message_and_errno() {
         (Fault::NotAnAction, 22, "action"),
         (Fault::NoSnapshot, 95, "snapshot"),
         (Fault::NotDelayed, 22, "delayed"),
+        (Fault::MarkerTooLong, 36, "55"),
     ];
     assert_eq!(faults.len(), Fault::MESSAGES.len());
     let mut messages = HashSet::new();

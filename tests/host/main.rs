@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Host tests of code that needs no kernel: filters, rules and limits (`src/filter/`,
-//! `src/trigger_rule/`, `src/thresholds.rs`, `src/profile/histogram.rs`,
+//! `src/trigger_rule/`, `src/marker_text.rs`, `src/thresholds.rs`, `src/profile/histogram.rs`,
 //! `src/task_times/transition.rs`, `src/task_filter/inherited.rs`), words of compact records
 //! (`src/ktrace/compact/encoding.rs`) and the plugin that reads them (`tools/traceevent/`), past
 //! times (`src/ktrace/record/compressed_delta.rs`), the tags of hooks (`src/ktrace/fgraph/tag.rs`),
@@ -12,6 +12,9 @@
 #[allow(dead_code)]
 #[path = "../../src/filter/mod.rs"]
 mod filter;
+
+#[path = "../../src/marker_text.rs"]
+mod marker_text;
 
 #[path = "../../src/trigger_rule/mod.rs"]
 mod trigger_rule;
@@ -113,6 +116,7 @@ mod inherited;
 mod input;
 mod layout;
 mod list;
+mod marker;
 mod plugin;
 mod random;
 mod tag;

@@ -234,6 +234,16 @@ fn refused_rules() {
         Fault::NameTooLong,
         "a-name-of-17-byt",
     );
+    let long = "m".repeat(56);
+    refused(
+        &format!("section {long} do stop"),
+        Fault::MarkerTooLong,
+        &long,
+    );
+    refused("marker do stop", Fault::NotARule, "stop");
+    refused("marker x if total > 1s do stop", Fault::NotKnown, "total");
+    refused("counter x if run > 1s do stop", Fault::NotKnown, "run");
+    refused("section x if value > 1 do stop", Fault::NotKnown, "value");
     refused("signal SIGFOO do stop", Fault::NotASignal, "SIGFOO");
     refused("signal 65 do stop", Fault::NotASignal, "65");
     refused("signal 0 do stop", Fault::NotASignal, "0");
@@ -251,6 +261,34 @@ fn refused_rules() {
     refused(&long, Fault::NotAFunction, &"f".repeat(129));
     let long = format!("exit {} do stop", "f".repeat(MAX_RULE));
     refused(&long, Fault::RuleTooLong, &long.clone());
+}
+
+#[test]
+fn names_of_markers() {
+    let named = |name: &'static [u8]| facts().with_name(name);
+    let rule = parse("section load?file*5 if total > 50ms && wait > 1ms do stop");
+    assert_eq!(rule.moment(), Moment::Section);
+    let long = |facts: Facts<'static>| {
+        facts
+            .with_ns(Quantity::Total, 50_000_001)
+            .with_ns(Quantity::Wait, 1_000_001)
+    };
+    assert!(rule.holds(&long(named(b"load file number 15"))));
+    assert!(!rule.holds(&long(named(b"load file number 16"))));
+    assert!(!rule.holds(&named(b"load file number 15")));
+    // It is not matched with the name of the task.
+    assert!(!parse("marker cam* do stop").holds(&named(b"x")));
+    assert!(parse("marker x if comm ~ cam* do stop").holds(&named(b"x")));
+    // The first 55 bytes are compared.
+    let name = [b'n'; 80];
+    let rule = parse(&format!("marker {} do stop", "n".repeat(55)));
+    assert!(rule.holds(&facts().with_name(&name)));
+    assert!(!rule.holds(&facts().with_name(&name[..54])));
+
+    let rule = parse("counter fps if value <= -5 do start");
+    let counted = |value| named(b"fps").with(Quantity::Value, value);
+    assert!(rule.holds(&counted(-5)) && !rule.holds(&counted(-4)));
+    assert_eq!(counted(-7).value(&rule), -7);
 }
 
 #[test]

@@ -7,8 +7,8 @@
 //! record, and before it commits it. It does so for the markers of all trace arrays, without saying
 //! which one; but the top trace array has an uncommitted record on this CPU only if the marker is
 //! written there. So markers that an instance gets, from its own `trace_marker` or by
-//! `copy_trace_marker`, are not reported. If the top trace array does not record, the kernel refuses
-//! the write (`EBADF`), and there is no marker.
+//! `copy_trace_marker`, are not reported. If the top trace array does not record, the kernel
+//! refuses the write (`EBADF`), and there is no marker.
 //!
 //! C header: `include/linux/trace.h`.
 
@@ -25,7 +25,11 @@ use kernel::{
     bindings,
     error::to_result,
     prelude::*,
-    sync::atomic::Release, //
+    sync::atomic::{
+        Atomic,
+        Relaxed,
+        Release, //
+    },
 };
 
 use super::{
@@ -65,6 +69,9 @@ extern "C" {
 static COPIES: [AtomicPtr<abi::trace_array>; trace_mask::SLOTS as usize] =
     [const { AtomicPtr::null() }; trace_mask::SLOTS as usize];
 
+/// The slots in use, as a mask.
+static COPIED: Atomic<u32> = Atomic::new(0);
+
 /// A marker, while it is being written by the current task.
 pub struct Marker<'a> {
     ip: usize,
@@ -77,13 +84,24 @@ impl<'a> Marker<'a> {
         self.text
     }
 
+    /// Returns whether any trace array whose bit is set in `mask` gets copies.
+    #[inline]
+    pub fn has_copies(mask: u32) -> bool {
+        COPIED.read_once() & mask != 0
+    }
+
     /// Writes the marker to each trace array that gets copies and whose bit is set in `mask`.
     /// Preemption must be off. `not_written` is called with the slots of trace arrays whose buffer
     /// had no room or was not recording.
     pub fn copy(&self, context: Context, mask: u32, not_written: impl Fn(usize, &TraceArray)) {
-        for (slot, tr) in COPIES.iter().enumerate() {
-            let tr = tr.read_once();
-            if mask >> slot & 1 == 0 || tr.is_null() {
+        let mut left = COPIED.read_once() & mask;
+        while left != 0 {
+            let slot = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let tr = COPIES
+                .get(slot)
+                .map_or(null_mut(), |place| place.read_once());
+            if tr.is_null() {
                 continue;
             }
             // SAFETY: `MarkerCopy` removes the trace array from the table, and waits for readers,
@@ -117,6 +135,10 @@ impl<'a> Marker<'a> {
 
 /// Gets the markers that are written to the top trace array.
 pub trait MarkerWatcher: 'static {
+    /// Returns whether the markers of the current task are needed. Called like
+    /// [`MarkerWatcher::written`], but also for the markers of instances.
+    fn wants(task: Task<'_>) -> bool;
+
     /// Called in the task that writes the marker, in process context, with preemption off.
     fn written(task: Task<'_>, marker: &Marker<'_>);
 }
@@ -162,7 +184,8 @@ impl MarkerCopy {
     /// Adds a trace array under `slot`. The top trace array needs no copies.
     ///
     /// For [`Tracer::init`](crate::ktrace::output::tracer::Tracer::init) and the functions that are
-    /// called while the tracer is current, which get `tr`. Must be dropped in `reset`.
+    /// called while the tracer is current, which get `tr`. Must be dropped in `reset`. Calls of
+    /// this function and of the drop must be serialised.
     ///
     /// # Errors
     ///
@@ -173,6 +196,7 @@ impl MarkerCopy {
             return Err(EBUSY);
         }
         place.store(tr.as_ptr(), Release);
+        COPIED.store(COPIED.load(Relaxed) | 1 << slot, Relaxed);
         // INVARIANT: The slot was empty, so no other value owns it.
         Ok(Self { slot })
     }
@@ -180,6 +204,7 @@ impl MarkerCopy {
 
 impl Drop for MarkerCopy {
     fn drop(&mut self) {
+        COPIED.store(COPIED.load(Relaxed) & !(1 << self.slot), Relaxed);
         if let Some(place) = COPIES.get(self.slot as usize) {
             place.store(null_mut(), Release);
         }
@@ -214,11 +239,23 @@ fn top_is_being_written() -> bool {
 /// Only for `marker_export.c`: `record` must be a marker's record with `size` readable bytes, and
 /// preemption must be off.
 unsafe extern "C" fn written<T: MarkerWatcher>(record: *const c_void, size: c_uint) {
-    let entry: *const abi::print_entry = record.cast();
-    let room = (size as usize).saturating_sub(size_of::<abi::print_entry>());
-    if room == 0 || !top_is_being_written() {
-        return;
-    }
+    with_current(|task| {
+        if T::wants(task) && top_is_being_written() {
+            // SAFETY: The caller guarantees that this is a marker's record.
+            let marker = unsafe { read(record.cast(), size as usize) };
+            T::written(task, &marker);
+        }
+    });
+}
+
+/// Reads the record of a marker.
+///
+/// # Safety
+///
+/// `entry` must be a marker's record with `size` bytes, which stay valid for the lifetime that the
+/// caller chooses.
+unsafe fn read<'a>(entry: *const abi::print_entry, size: usize) -> Marker<'a> {
+    let room = size.saturating_sub(size_of::<abi::print_entry>());
     // SAFETY: The record has `size` bytes, as the caller guarantees; the text is the rest of it.
     let (ip, text) = unsafe {
         (
@@ -229,5 +266,5 @@ unsafe extern "C" fn written<T: MarkerWatcher>(record: *const c_void, size: c_ui
     let end = text.iter().position(|byte| *byte == 0).unwrap_or(room);
     let text = text.get(..end).unwrap_or(text);
     let text = text.strip_suffix(b"\n").unwrap_or(text);
-    with_current(|task| T::written(task, &Marker { ip, text }));
+    Marker { ip, text }
 }
