@@ -12,6 +12,7 @@
 //! when a descriptor of the file is closed, including a duplicated or an inherited one; `close()`
 //! returns the error if it is invalid.
 
+mod chain_thresh;
 mod triggers;
 
 use core::ffi::CStr;
@@ -79,6 +80,7 @@ enum Kind {
     Thresholds,
     Profile,
     Triggers,
+    ChainThresh,
     Stats,
 }
 
@@ -90,7 +92,8 @@ impl Kind {
             | Kind::MaxGraphDepth
             | Kind::Thresholds
             | Kind::Profile
-            | Kind::Triggers => true,
+            | Kind::Triggers
+            | Kind::ChainThresh => true,
             Kind::FollowFork | Kind::Stats => false,
         }
     }
@@ -161,6 +164,11 @@ static FILES: &[Description] = &[
                'exit vfs_read if block > 20ms do snapshot, stop:1'",
     },
     Description {
+        name: c"chain_thresh",
+        kind: Kind::ChainThresh,
+        help: "least blocked time in us whose wakers are followed (event task_chain), like 20000; 0: none",
+    },
+    Description {
         name: c"stats",
         kind: Kind::Stats,
         help: "numbers of tasks and records, and of everything that was lost",
@@ -216,6 +224,7 @@ impl Control {
             Kind::Thresholds => self.set_thresholds(data),
             Kind::Profile => self.clear_profile(),
             Kind::Triggers => self.set_triggers(data),
+            Kind::ChainThresh => self.set_chain_thresh(data),
             Kind::Stats => Err(EBADF),
         }
     }
@@ -466,6 +475,7 @@ impl ControlFile for Control {
             Kind::Thresholds => self.show_thresholds(out),
             Kind::Profile => self.show_profile(out),
             Kind::Triggers => self.show_triggers(out),
+            Kind::ChainThresh => self.show_chain_thresh(out),
             Kind::Stats => self.show_stats(out),
         }
     }
@@ -487,6 +497,7 @@ impl ControlFile for Control {
             Kind::List(_) | Kind::Profile | Kind::Triggers | Kind::Stats => Fault::TooMany,
             Kind::FollowFork => Fault::NotASwitch,
             Kind::MaxGraphDepth => Fault::NotADepth,
+            Kind::ChainThresh => Fault::NotMicroseconds,
             Kind::Thresholds => Fault::NotAThreshold,
         };
         self.errors

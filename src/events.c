@@ -29,6 +29,16 @@ struct ferrotrace_totals {
 	u64 block_ns;
 };
 
+struct ferrotrace_chain_link {
+	u64 block_ns;
+	struct ferrotrace_waker waker;
+	u8 hop;
+	bool is_known;
+	u32 state;
+	u64 waker_block_ns;
+	unsigned long caller;
+};
+
 struct ferrotrace_section {
 	char name[56];
 	u64 total_ns;
@@ -53,6 +63,7 @@ KTRACE_PROBESTUB(task_exec, struct task_struct *task, pid_t old_pid, const char 
 KTRACE_PROBESTUB(task_set_comm, struct task_struct *task, const char *comm, u32 old_mask)
 KTRACE_PROBESTUB(task_exit, struct task_struct *task, bool group_dead,
 		 const struct ferrotrace_totals *totals)
+KTRACE_PROBESTUB(task_chain, struct task_struct *task, const struct ferrotrace_chain_link *link)
 KTRACE_PROBESTUB(task_section, struct task_struct *task, const struct ferrotrace_section *section)
 KTRACE_PROBESTUB(trigger, struct task_struct *task, u32 rule, s64 value, const char *text,
 		 const void *origin)

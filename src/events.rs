@@ -11,6 +11,7 @@
 //! event.
 
 use crate::{
+    chain_thresholds::is_wanted,
     ktrace::{
         array::trace_array::TraceArray,
         compact::head::Head,
@@ -42,6 +43,7 @@ use crate::{
         types::{
             Block,
             CallTimes,
+            ChainLink,
             Totals,
             Waker, //
         }, //
@@ -268,6 +270,37 @@ trace_event! {
 
     print "comm={} pid={} prio={} group_dead={} run={} [ns] wait={} [ns] block={} [ns]",
         comm, pid, prio, group_dead, run_ns, wait_ns, block_ns;
+}
+
+trace_event! {
+    system ferrotrace;
+
+    /// Reports one waker in the chain of wakeups that ended a blocked interval of a task, and what
+    /// this waker was blocked on itself during the interval.
+    pub(crate) event task_chain(task: Task<'_>, link: &ChainLink);
+
+    counted as user;
+    about task;
+    only if |tr| wanted(tr, task) && is_wanted(tr, link.block_ns);
+
+    record {
+        comm: Comm = task.comm(),
+        pid: Pid = Pid(task.pid()),
+        hop: u8 = link.hop,
+        block_ns: u64 = link.block_ns,
+        waker_comm: Comm = link.waker.comm,
+        waker_pid: Pid = Pid(link.waker.pid),
+        waker_context: u8 = link.waker.context,
+        known: bool = link.is_known,
+        state: u32 = link.state,
+        waker_block_ns: u64 = link.waker_block_ns,
+        caller: Address = Address(link.caller),
+    }
+
+    print "comm={} pid={} block={} [ns] hop={} waker_comm={} waker_pid={} waker_context={} \
+        waker_block={} [ns] state={} caller={} known={}",
+        comm, pid, block_ns, hop, waker_comm, waker_pid, symbolic(waker_context, CONTEXTS),
+        waker_block_ns, symbolic(state, STATE_NAMES), caller, known;
 }
 
 /// Whether a section belongs to a thread: the values of [`Section::is_async`].

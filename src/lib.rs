@@ -9,6 +9,8 @@ pub mod ktrace;
 
 mod arrays;
 mod atomic_comm;
+mod chain_thresholds;
+mod chains;
 mod control;
 mod event_users;
 mod events;

@@ -20,7 +20,7 @@ impl Default for RelaxedU64 {
 
 impl RelaxedU64 {
     /// Creates a cell with `value`.
-    pub(crate) fn new(value: u64) -> Self {
+    pub(crate) const fn new(value: u64) -> Self {
         Self(Atomic::new(value))
     }
 

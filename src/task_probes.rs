@@ -4,6 +4,7 @@
 //! call graphs and profiles.
 
 use crate::{
+    chain_thresholds,
     events::{
         self,
         Since, //
@@ -130,6 +131,7 @@ impl Accounts {
         };
         events::task_block::trace(task, &reported, waker);
         triggers::task_blocked(task, block.ns);
+        self.follow_chain(account, task, now_ns, block.ns, waker);
     }
 }
 
@@ -212,6 +214,9 @@ impl SchedHooks for Accounts {
         if let Some(account) = self.place(child) {
             account.open(child.tag(), sched::now_ns());
         }
+        if chain_thresholds::are_wanted() {
+            self.recent.open(child);
+        }
         events::task_fork::trace(parent, child);
     }
 
@@ -233,6 +238,9 @@ impl SchedHooks for Accounts {
     fn exec(&self, task: Task<'_>, old_pid: i32, filename: &[u8]) {
         self.move_to_pid(task);
         self.evaluated(task);
+        if chain_thresholds::are_wanted() && task.pid() != old_pid {
+            self.recent.open(task);
+        }
         let account = self.of(task);
         let old_comm = account.map_or(Comm::default(), |account| account.old_comm.get());
         events::task_exec::trace(task, old_pid, &old_comm, &filename);
@@ -274,6 +282,7 @@ impl SchedHooks for Accounts {
 
     fn reclaim(&self) {
         self.sections.reclaim();
+        self.recent.reclaim();
         if !self.tasks.is_large() {
             return;
         }

@@ -190,16 +190,33 @@ impl Limits {
 /// Parses a depth. White space alone is 0 if it replaces the value, and invalid otherwise. `None`
 /// if there are only comments.
 pub(crate) fn parse_depth(text: &[u8], replace: bool) -> Result<Option<u32>, InputError> {
+    parse_one(text, replace, Fault::NotADepth, |depth| {
+        u32::try_from(depth).ok()
+    })
+}
+
+/// Parses a time in us, and returns it in ns. For white space and comments, see [`parse_depth`].
+pub(crate) fn parse_us(text: &[u8], replace: bool) -> Result<Option<u64>, InputError> {
+    parse_one(text, replace, Fault::NotMicroseconds, |us| {
+        us.checked_mul(1000)
+    })
+}
+
+/// Parses one number, which `convert` checks.
+fn parse_one<T: Default>(
+    text: &[u8],
+    replace: bool,
+    fault: Fault,
+    convert: impl FnOnce(u64) -> Option<T>,
+) -> Result<Option<T>, InputError> {
     let word = match Written::new(text) {
-        Written::Nothing if replace => return Ok(Some(0)),
+        Written::Nothing if replace => return Ok(Some(T::default())),
         Written::Nothing => b"",
         Written::Comments => return Ok(None),
         Written::Value(word) => word,
     };
-    match number(word) {
-        Some(depth) if depth <= u64::from(u32::MAX) => Ok(Some(depth as u32)),
-        _ => Err(InputError::new(Fault::NotADepth, word, 0)),
-    }
+    let value = number(word).and_then(convert);
+    value.map(Some).ok_or(InputError::new(fault, word, 0))
 }
 
 /// Parses thresholds in us and stores them in `thresholds`.

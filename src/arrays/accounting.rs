@@ -68,6 +68,7 @@ impl State {
             .inspect_err(|_| self.close_watch())?;
         accounts.open_all();
         self.accounts = Some(Arc::clone(&accounts));
+        self.observe_blocks();
         Ok(accounts)
     }
 

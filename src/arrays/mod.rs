@@ -17,6 +17,7 @@
 //! files pin the trace array first.
 
 mod accounting;
+mod chains;
 mod filters;
 mod kernel_settings;
 mod markers;
@@ -98,6 +99,8 @@ pub(crate) struct Array {
     /// Whether the buffer may contain records that only this module can print, and whose event type
     /// numbers may be reused after it is unloaded.
     has_own_records: bool,
+    /// The least duration in ns of a blocked interval whose chain is followed; 0 means none.
+    chain_thresh_ns: u64,
     /// The profile, from the start of profiling until it is cleared.
     profile: Option<Arc<Profile>>,
 }

@@ -59,6 +59,7 @@ impl State {
             rules_version: 0,
             needs_accounting: false,
             has_own_records: false,
+            chain_thresh_ns: 0,
             profile: None,
         };
         self.next_serial = serial.wrapping_add(1);
@@ -74,6 +75,7 @@ impl State {
         self.close_accounts();
         self.remove_filter(at, Arc::clone(&self.no_filter));
         let _ = self.arrays.remove(at);
+        self.publish_chain_thresholds();
     }
 
     /// Removes everything of this module from the kernel's trace arrays.

@@ -85,11 +85,13 @@ pub(crate) enum Fault {
     NotDelayed,
     /// A pattern that is too long to match the name of any marker.
     MarkerTooLong,
+    /// A time in us is not a decimal number, or too large.
+    NotMicroseconds,
 }
 
 impl Fault {
     /// Messages for the user, indexed by discriminant.
-    pub(crate) const MESSAGES: [&'static CStr; 30] = [
+    pub(crate) const MESSAGES: [&'static CStr; 31] = [
         c"Invalid number (expected a decimal PID)",
         c"PID out of range",
         c"Name longer than 15 bytes, which is all that the kernel keeps of it",
@@ -120,6 +122,7 @@ impl Fault {
         c"No snapshot of this buffer is possible",
         c"This action cannot be delayed",
         c"Name longer than 55 bytes, which is all that is compared",
+        c"Invalid time (expected a number of microseconds)",
     ];
 
     /// Returns the index of this fault in [`Fault::MESSAGES`].
@@ -157,6 +160,7 @@ impl Fault {
             | Fault::Nul
             | Fault::NotASwitch
             | Fault::NotADepth
+            | Fault::NotMicroseconds
             | Fault::NotAThreshold
             | Fault::RuleTooLong
             | Fault::NotAMoment

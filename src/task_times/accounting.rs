@@ -43,6 +43,7 @@ use super::{
         VACATED, //
     },
     clock_times::TimeKind,
+    recent::RecentBlocks,
     sections::Sections,
     transition::{
         Previous,
@@ -83,6 +84,8 @@ pub(crate) struct Spent {
 /// The accounting states of all tasks.
 pub(crate) struct Accounts {
     pub(crate) tasks: PidMap<Account>,
+    /// The recent blocked intervals of the tasks, while chains of wakeups are followed.
+    pub(crate) recent: RecentBlocks,
     /// The open sections of the tasks.
     pub(crate) sections: Sections,
     /// Time in ns since which all selected tasks are accounted; [`u64::MAX`] while the selection
@@ -101,10 +104,12 @@ impl Accounts {
     pub(crate) fn new() -> Result<KBox<Self>> {
         let tasks = PidMap::new()?;
         let sections = Sections::new()?;
+        let recent = RecentBlocks::new()?;
         Ok(KBox::new(
             Self {
                 tasks,
                 sections,
+                recent,
                 all_from_ns: RelaxedU64::new(u64::MAX),
                 gaps: Atomic::new(0),
                 callers: AtomicBool::new(false),
@@ -124,7 +129,8 @@ impl Accounts {
 
     /// Returns the memory of the tables in bytes.
     pub(crate) fn size(&self) -> usize {
-        self.tasks.size().saturating_add(self.sections.size())
+        let more = self.sections.size().saturating_add(self.recent.size());
+        self.tasks.size().saturating_add(more)
     }
 
     /// Sets whether to look up the functions in which traced tasks block, which takes a stack walk

@@ -6,6 +6,7 @@
 pub(crate) mod account;
 pub(crate) mod accounting;
 pub(crate) mod clock_times;
+pub(crate) mod recent;
 pub(crate) mod sections;
 pub(crate) mod transition;
 pub(crate) mod types;

@@ -40,6 +40,25 @@ pub(crate) struct Blocked {
     pub(crate) waker: Waker,
 }
 
+/// A waker in a chain. Probes on the event may read it: see `events.c`.
+#[repr(C)]
+pub(crate) struct ChainLink {
+    /// The duration of the blocked interval that the chain explains, in ns.
+    pub(crate) block_ns: u64,
+    /// The waker of the task before it in the chain.
+    pub(crate) waker: Waker,
+    /// The place in the chain, from 1 on.
+    pub(crate) hop: u8,
+    /// Whether it is known if this waker was blocked itself.
+    pub(crate) is_known: bool,
+    /// The state in which it was blocked; 0 if it was not, or not long.
+    pub(crate) state: u32,
+    /// For how much of the interval it was blocked, in ns.
+    pub(crate) waker_block_ns: u64,
+    /// The address in the function in which it was blocked; 0 if unknown.
+    pub(crate) caller: usize,
+}
+
 /// The total time of a task off its CPU up to now. The difference of two values is the time in
 /// between.
 #[derive(Clone, Copy, Default)]

@@ -463,6 +463,7 @@ fn every_fault_has_its_message_and_errno() {
         (Fault::NoSnapshot, 95, "snapshot"),
         (Fault::NotDelayed, 22, "delayed"),
         (Fault::MarkerTooLong, 36, "55"),
+        (Fault::NotMicroseconds, 22, "microseconds"),
     ];
     assert_eq!(faults.len(), Fault::MESSAGES.len());
     let mut messages = HashSet::new();

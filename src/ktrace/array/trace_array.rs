@@ -64,7 +64,7 @@ pub struct Id(usize);
 
 impl Id {
     /// Returns the identity as a number, which is never 0.
-    pub(in crate::ktrace) fn as_usize(self) -> usize {
+    pub fn as_usize(self) -> usize {
         self.0
     }
 }

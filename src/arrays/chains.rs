@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Sets the thresholds from which chains of wakeups are followed.
+
+use kernel::prelude::*;
+
+use super::{
+    Array,
+    State, //
+};
+use crate::chain_thresholds;
+
+impl Array {
+    /// Returns the least duration in ns of a blocked interval whose chain is followed; 0 means
+    /// none.
+    pub(crate) fn chain_thresh_ns(&self) -> u64 {
+        self.chain_thresh_ns
+    }
+}
+
+impl State {
+    /// Sets the threshold in ns of the trace array with this serial number; 0 means none. May
+    /// sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` if there is no such trace array; `ENOSPC` if 32 others have a threshold.
+    pub(crate) fn set_chain_thresh(&mut self, serial: usize, ns: u64) -> Result {
+        let at = self.index_by_serial(serial).ok_or(ENODEV)?;
+        let others = self.arrays.iter().enumerate();
+        let others = others.filter(|(n, array)| *n != at && array.chain_thresh_ns != 0);
+        if ns != 0 && others.count() >= chain_thresholds::MAX {
+            return Err(ENOSPC);
+        }
+        if let Some(array) = self.arrays.get_mut(at) {
+            array.chain_thresh_ns = ns;
+        }
+        self.publish_chain_thresholds();
+        self.observe_blocks();
+        Ok(())
+    }
+
+    pub(super) fn publish_chain_thresholds(&self) {
+        let arrays = self
+            .arrays
+            .iter()
+            .filter(|array| array.chain_thresh_ns != 0);
+        chain_thresholds::set_thresholds(arrays.map(|array| (array.tr, array.chain_thresh_ns)));
+    }
+
+    /// Keeps the recent blocked intervals of all existing tasks, if chains are followed.
+    pub(super) fn observe_blocks(&self) {
+        if let Some(accounts) = self.accounts.as_ref() {
+            if chain_thresholds::are_wanted() {
+                accounts.recent.open_all();
+            }
+        }
+    }
+}
