@@ -18,6 +18,9 @@ use crate::{
     tracefs::Instance, //
 };
 
+/// The option that copies the markers of the recorded tasks to the instance.
+const MARKERS: &str = "ferro-markers";
+
 /// Checks that the tasks and the module exist, and that the event names are valid.
 pub fn check(args: &Args) -> anyhow::Result<()> {
     args.tasks.check()?;
@@ -60,6 +63,10 @@ fn set_options(instance: &Instance, args: &Args) -> anyhow::Result<()> {
         "noferro-profile",
     ] {
         set_option(instance, option)?;
+    }
+    // Earlier versions of the module do not have this option.
+    if instance.path("options").join(MARKERS).exists() {
+        set_option(instance, MARKERS)?;
     }
     set_option(
         instance,
