@@ -41,7 +41,12 @@ pub(super) fn subject(event: &Event<'_>) -> Option<TaskId> {
         | Kind::SetComm { task, .. }
         | Kind::Exit { task, .. } => Some(TaskId::new(task.pid, event.cpu)),
         Kind::Fork { child, .. } => Some(TaskId::new(child.pid, event.cpu)),
-        Kind::Function { .. } | Kind::Marker { .. } | Kind::Lost { .. } | Kind::Other => None,
+        Kind::Function { .. }
+        | Kind::Section { .. }
+        | Kind::Trigger { .. }
+        | Kind::Marker { .. }
+        | Kind::Lost { .. }
+        | Kind::Other => None,
     }
 }
 
@@ -140,7 +145,12 @@ impl Task {
                 self.name = task;
             }
             Kind::Fork { child, .. } => self.name = child,
-            Kind::Function { .. } | Kind::Marker { .. } | Kind::Lost { .. } | Kind::Other => {}
+            Kind::Function { .. }
+            | Kind::Section { .. }
+            | Kind::Trigger { .. }
+            | Kind::Marker { .. }
+            | Kind::Lost { .. }
+            | Kind::Other => {}
         }
     }
 

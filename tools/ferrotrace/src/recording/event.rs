@@ -263,6 +263,25 @@ pub enum Kind<'a> {
         wait_ns: u64,
         block_ns: u64,
     },
+    /// A section that `task` marked through `trace_marker` ended. Its parts are 0 if it is
+    /// asynchronous.
+    Section {
+        task: TaskName,
+        is_async: bool,
+        cookie: i64,
+        name: &'a [u8],
+        total_ns: u64,
+        run_ns: u64,
+        wait_ns: u64,
+        block_ns: u64,
+    },
+    /// A trigger rule about `task` fired. `rule` is the number of its line, `text` the rule.
+    Trigger {
+        task: TaskName,
+        rule: u32,
+        value: i64,
+        text: &'a [u8],
+    },
     /// A program wrote to `trace_marker`, or the kernel used `trace_printk()`.
     Marker { text: &'a [u8] },
     /// Records of this CPU are missing; their number is not always known.

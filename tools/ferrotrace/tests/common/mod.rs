@@ -4,7 +4,8 @@
 //!
 //! `NAME.dat.gz` is a recording (trace-cmd's version 6, with the symbols and events that it needs
 //! only), `NAME.txt.gz` what the kernel's file `trace` showed of the same buffer, with
-//! `options/ferro-abstime`, `ferro-proc` and `ferro-tail`.
+//! `options/ferro-abstime`, `ferro-proc` and `ferro-tail`. `sections.dat.gz` is a recording of
+//! version 7, `sections.txt.gz` what `trace-cmd report` prints of it.
 #![allow(dead_code, reason = "no test uses all of it")]
 
 use std::{

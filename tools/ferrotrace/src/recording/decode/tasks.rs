@@ -139,3 +139,39 @@ pub(super) fn exit(fields: &Fields<'_>) -> Option<Box<Reader>> {
         })
     }))
 }
+
+pub(super) fn section(fields: &Fields<'_>) -> Option<Box<Reader>> {
+    let task = fields.task(c"pid", c"comm")?;
+    let (kind, cookie) = (fields.number(c"kind")?, fields.number(c"cookie")?);
+    let name = fields.bytes(c"name")?;
+    let total_ns = fields.number(c"total_ns")?;
+    let run_ns = fields.number(c"run_ns")?;
+    let wait_ns = fields.number(c"wait_ns")?;
+    let block_ns = fields.number(c"block_ns")?;
+    Some(Box::new(move |data, _| {
+        Some(Kind::Section {
+            task: task.get(data)?,
+            is_async: kind.get(data)? != 0,
+            cookie: cookie.signed(data)?,
+            name: name.text(data)?,
+            total_ns: total_ns.get(data)?,
+            run_ns: run_ns.get(data)?,
+            wait_ns: wait_ns.get(data)?,
+            block_ns: block_ns.get(data)?,
+        })
+    }))
+}
+
+pub(super) fn trigger(fields: &Fields<'_>) -> Option<Box<Reader>> {
+    let task = fields.task(c"pid", c"comm")?;
+    let (rule, value) = (fields.number(c"rule")?, fields.number(c"value")?);
+    let text = fields.bytes(c"text")?;
+    Some(Box::new(move |data, _| {
+        Some(Kind::Trigger {
+            task: task.get(data)?,
+            rule: rule.u32(data)?,
+            value: value.signed(data)?,
+            text: text.text(data)?,
+        })
+    }))
+}
