@@ -7,6 +7,11 @@
 
 mod common;
 
+use std::{
+    cmp::Reverse,
+    collections::BTreeMap, //
+};
+
 use common::{
     data,
     number,
@@ -90,4 +95,86 @@ fn the_report_has_them_as_comments() {
         let found = report.lines().filter(|line| line.contains(text)).count();
         assert_eq!(found, 1, "{text}");
     }
+}
+
+/// Returns the sections of the summary as trace-cmd prints them: by task, name and kind.
+fn sums() -> BTreeMap<(String, String, String), Value> {
+    let mut sums: BTreeMap<_, [u64; 6]> = BTreeMap::new();
+    for event in printed() {
+        if event["event"] != "task_section" {
+            continue;
+        }
+        let text = |value: &Value| value.as_str().expect("text").to_owned();
+        let key = (
+            text(&event["task"]["comm"]),
+            text(&event["name"]),
+            text(&event["kind"]),
+        );
+        let part = |name: &str| event[name].as_u64().expect(name);
+        let [count, total, max, run, wait, block] = sums.entry(key).or_default();
+        *count += 1;
+        *total += part("total_ns");
+        *max = part("total_ns").max(*max);
+        *run += part("run_ns");
+        *wait += part("wait_ns");
+        *block += part("block_ns");
+    }
+    let row = |(key, numbers): ((String, String, String), [u64; 6])| {
+        let [count, total, max, run, wait, block] = numbers;
+        let part = |ns: u64| (key.2 == "sync").then_some(ns);
+        let row = json!({
+            "comm": key.0, "name": key.1, "kind": key.2, "count": count, "total_ns": total,
+            "max_ns": max, "run_ns": part(run), "wait_ns": part(wait), "block_ns": part(block),
+        });
+        (key, row)
+    };
+    sums.into_iter().map(row).collect()
+}
+
+#[test]
+fn the_summary_adds_sections_up() {
+    let path = recording("sections-summary", "sections");
+    let summary = output("summary", &path, &["--json"]);
+    let summary: Value = serde_json::from_str(&summary).expect("JSON");
+    let mut expected: Vec<_> = sums().into_values().collect();
+    assert_eq!(expected.len(), 6);
+    expected.sort_by_key(|row| Reverse(row["total_ns"].as_u64()));
+    assert_eq!(summary["sections"], Value::from(expected));
+    let triggers: Vec<_> = printed()
+        .into_iter()
+        .filter(|event| event["event"] == "trigger")
+        .map(|event| {
+            let task = &event["task"];
+            json!({
+                "pid": task["pid"], "comm": task["comm"], "rule": event["rule"],
+                "value": event["value"], "text": event["text"],
+            })
+        })
+        .collect();
+    let mut found = summary["triggers"].as_array().expect("triggers").clone();
+    for (trigger, us) in found.iter_mut().zip([3_611_079, 3_722_686]) {
+        let time = trigger
+            .as_object_mut()
+            .and_then(|row| row.remove("time_ns"));
+        assert_eq!(time.and_then(|time| Some(time.as_u64()? / 1000)), Some(us));
+    }
+    assert_eq!(found, triggers);
+}
+
+#[test]
+fn the_text_of_the_summary_has_both_tables() {
+    let path = recording("sections-text", "sections");
+    let text = output("summary", &path, &["-n", "3"]);
+    let lines: Vec<_> = text.lines().map(str::trim_start).collect();
+    for line in [
+        "TOTAL/ms          run         wait        block          max     count  TASK: SECTION",
+        "110.757        3.193        0.733      106.830      110.698         2  app: load",
+        "38.825            -            -            -       37.863         2  late: fetch (async)",
+        "3 more sections (-n 0 shows all)",
+        "3.722686            110697600  app-130: section load if total > 50ms do start",
+    ] {
+        assert!(lines.contains(&line), "{line}\n{text}");
+    }
+    let other = output("summary", &recording("no-sections", "std-events"), &[]);
+    assert!(!other.contains("SECTION") && !other.contains("TRIGGER"));
 }

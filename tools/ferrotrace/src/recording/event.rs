@@ -2,7 +2,10 @@
 
 //! The events of a recording.
 
-use std::fmt;
+use std::{
+    borrow::Cow,
+    fmt, //
+};
 
 use super::symbols::FuncId;
 
@@ -39,21 +42,29 @@ impl Comm {
 impl fmt::Display for Comm {
     /// Writes the name as the kernel does in `/proc/PID/status`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = String::from_utf8_lossy(self.as_bytes());
-        if !text.contains(|c: char| c.is_control() || c == '\\') {
-            return f.pad(&text);
-        }
-        let mut escaped = String::new();
-        for c in text.chars() {
-            match c {
-                '\\' => escaped.push_str("\\\\"),
-                '\n' => escaped.push_str("\\n"),
-                c if c.is_control() => escaped.extend(c.escape_default()),
-                c => escaped.push(c),
-            }
-        }
-        f.pad(&escaped)
+        f.pad(&escape(String::from_utf8_lossy(self.as_bytes())))
     }
+}
+
+/// Returns the text of a program as it is shown: control characters and backslashes are escaped.
+pub fn printable(text: &[u8]) -> String {
+    escape(String::from_utf8_lossy(text)).into_owned()
+}
+
+fn escape(text: Cow<'_, str>) -> Cow<'_, str> {
+    if !text.contains(|c: char| c.is_control() || c == '\\') {
+        return text;
+    }
+    let mut escaped = String::new();
+    for c in text.chars() {
+        match c {
+            '\\' => escaped.push_str("\\\\"),
+            '\n' => escaped.push_str("\\n"),
+            c if c.is_control() => escaped.extend(c.escape_default()),
+            c => escaped.push(c),
+        }
+    }
+    escaped.into()
 }
 
 impl fmt::Debug for Comm {

@@ -27,7 +27,8 @@ use crate::sys::{
 
 pub use decode::Decoder;
 pub use event::{
-    state_name,
+    printable,
+    state_name, //
     Blocked,
     CallId,
     CallTimes,
@@ -36,7 +37,7 @@ pub use event::{
     Kind,
     Since,
     TaskName,
-    Waker, //
+    Waker,
 };
 pub use fields::Number;
 pub use merge::Merge;

@@ -25,7 +25,14 @@ use crate::{
     },
 };
 
-use super::Sort;
+use super::{
+    sections::{
+        SectionSums,
+        Sections,
+        Trigger, //
+    },
+    Sort, //
+};
 
 /// The sums of a task.
 #[derive(Clone, Debug)]
@@ -82,11 +89,16 @@ pub struct Summary {
     pub blocked: Vec<(Place, Sum)>,
     /// The tasks that had the CPU while others waited, sorted by time.
     pub behind: Vec<(TaskName, Sum)>,
+    /// The sections that programs marked, sorted.
+    pub sections: Vec<SectionSums>,
+    /// The triggers that fired, in the order of their times.
+    pub triggers: Vec<Trigger>,
     by_task: FxHashMap<TaskId, TaskSums>,
     by_func: Vec<FuncSums>,
     by_place: FxHashMap<Place, Sum>,
     by_call_place: FxHashMap<Place, Sum>,
     by_prev: FxHashMap<TaskName, Sum>,
+    by_section: Sections,
 }
 
 impl Summary {
@@ -98,6 +110,8 @@ impl Summary {
             self.unknown_losses += u64::from(records.is_none());
         } else {
             self.events += 1;
+            self.by_section.add(event);
+            self.triggers.extend(Trigger::of(event));
         }
     }
 
@@ -137,6 +151,7 @@ impl Summary {
         self.behind = self.by_prev.drain().collect();
         self.behind
             .sort_by_key(|(task, sum)| (std::cmp::Reverse(sum.total), task.pid));
+        self.sections = self.by_section.take(sort);
     }
 
     fn task(&mut self, task: &Task) -> &mut TaskSums {

@@ -6,7 +6,10 @@ use std::io;
 
 use serde::Serialize;
 
-use super::collect::Summary;
+use super::{
+    collect::Summary,
+    sections::SectionSums, //
+};
 use crate::{
     model::{
         Split,
@@ -26,6 +29,8 @@ struct Document<'a> {
     functions: Vec<Function<'a>>,
     blocked: Vec<Blocked<'a>>,
     waited_behind: Vec<Behind>,
+    sections: Vec<Section<'a>>,
+    triggers: Vec<Trigger<'a>>,
 }
 
 #[derive(Serialize)]
@@ -115,6 +120,63 @@ struct Behind {
     intervals: Intervals,
 }
 
+#[derive(Serialize)]
+struct Section<'a> {
+    comm: String,
+    name: &'a str,
+    kind: &'static str,
+    #[serde(flatten)]
+    intervals: Intervals,
+    run_ns: Option<u64>,
+    wait_ns: Option<u64>,
+    block_ns: Option<u64>,
+}
+
+impl<'a> Section<'a> {
+    fn new(sums: &'a SectionSums) -> Self {
+        Self {
+            comm: sums.comm.to_string(),
+            name: &sums.name,
+            kind: if sums.split.is_some() {
+                "sync"
+            } else {
+                "async"
+            },
+            intervals: Intervals {
+                count: sums.count,
+                total_ns: sums.total,
+                max_ns: sums.max,
+            },
+            run_ns: sums.split.map(|split| split.run),
+            wait_ns: sums.split.map(|split| split.wait),
+            block_ns: sums.split.map(|split| split.block),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Trigger<'a> {
+    time_ns: u64,
+    pid: i32,
+    comm: String,
+    rule: u32,
+    value: i64,
+    text: &'a str,
+}
+
+impl<'a> Trigger<'a> {
+    fn new(trigger: &'a super::Trigger) -> Self {
+        Self {
+            time_ns: trigger.time,
+            pid: trigger.task.pid,
+            comm: trigger.task.comm.to_string(),
+            rule: trigger.rule,
+            value: trigger.value,
+            text: &trigger.text,
+        }
+    }
+}
+
 /// Writes the summary.
 pub fn write(out: &mut impl io::Write, summary: &Summary, names: &[String]) -> io::Result<()> {
     let name = |index: usize| names.get(index).map_or("?", String::as_str);
@@ -168,6 +230,8 @@ pub fn write(out: &mut impl io::Write, summary: &Summary, names: &[String]) -> i
         functions: functions.collect(),
         blocked: blocked.collect(),
         waited_behind: waited_behind.collect(),
+        sections: summary.sections.iter().map(Section::new).collect(),
+        triggers: summary.triggers.iter().map(Trigger::new).collect(),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)

@@ -4,6 +4,7 @@
 
 mod collect;
 mod json;
+mod sections;
 mod text;
 
 use std::{
@@ -34,6 +35,7 @@ pub use collect::{
     Summary,
     TaskSums, //
 };
+pub use sections::Trigger;
 pub use text::{
     Ms,
     Percent, //

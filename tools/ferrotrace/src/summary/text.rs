@@ -103,7 +103,48 @@ pub fn write(
         }
         write_rest(out, summary.behind.len(), limit, "tasks")?;
     }
-    Ok(())
+    write_sections(out, summary, limit)?;
+    write_triggers(out, summary, limit)
+}
+
+fn write_sections(out: &mut impl io::Write, summary: &Summary, limit: usize) -> io::Result<()> {
+    if summary.sections.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\n{:>12} {:>12} {:>12} {:>12} {:>12} {:>9}  TASK: SECTION",
+        "TOTAL/ms", "run", "wait", "block", "max", "count"
+    )?;
+    for sums in summary.sections.iter().take(limit) {
+        write!(out, "{:>12} ", Ms(sums.total))?;
+        match &sums.split {
+            Some(split) => write_split(out, split)?,
+            None => write!(out, "{:>12} {:>12} {:>12}", "-", "-", "-")?,
+        }
+        write!(out, " {:>12} {:>9}  ", Ms(sums.max), sums.count)?;
+        let kind = match sums.split {
+            Some(_) => "",
+            None => " (async)",
+        };
+        writeln!(out, "{}: {}{kind}", sums.comm, sums.name)?;
+    }
+    write_rest(out, summary.sections.len(), limit, "sections")
+}
+
+fn write_triggers(out: &mut impl io::Write, summary: &Summary, limit: usize) -> io::Result<()> {
+    if summary.triggers.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{:>12} {:>20}  TASK: TRIGGER", "TIME/s", "value")?;
+    for trigger in summary.triggers.iter().take(limit) {
+        // The time as `ferrotrace report` shows it.
+        let us = trigger.time / 1000;
+        let (s, us) = (us / 1_000_000, us % 1_000_000);
+        write!(out, "{s:>5}.{us:06} {:>20}  ", trigger.value)?;
+        writeln!(out, "{}: {}", trigger.task, trigger.text)?;
+    }
+    write_rest(out, summary.triggers.len(), limit, "triggers")
 }
 
 fn write_losses(out: &mut impl io::Write, summary: &Summary) -> io::Result<()> {
