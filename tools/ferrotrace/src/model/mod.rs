@@ -7,6 +7,7 @@
 //! passes everything that ended to a [`Visitor`].
 
 mod calls;
+mod nesting;
 mod places;
 mod split;
 mod states;
@@ -30,6 +31,7 @@ pub use calls::{
     Ending,
     OpenCall, //
 };
+pub use nesting::Nesting;
 pub use places::{
     Place,
     Sum, //

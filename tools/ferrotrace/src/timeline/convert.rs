@@ -7,11 +7,11 @@ use std::io::Write;
 use rustc_hash::FxHashMap;
 
 use super::{
+    marks::Marks,
     messages::{
         BlockedReason,
         FtraceEvent,
         Packet,
-        Print,
         TaskState,
         TaskStateKind,
         TrackEvent,
@@ -43,7 +43,6 @@ use crate::{
         state_name, //
         Blocked,
         Comm,
-        Event,
         Since,
         Symbols,
         Waker,
@@ -58,6 +57,7 @@ const SOFTIRQ: u32 = 0x10;
 #[derive(Default)]
 pub struct Kept {
     pub tracks: Tracks,
+    pub marks: Marks,
     /// How the tasks that wait for a CPU were woken.
     wakeups: FxHashMap<TaskId, Wakeup>,
     /// The reason why a task was blocked before it was woken.
@@ -85,7 +85,7 @@ pub struct Convert<'a, 'b, W> {
 
 impl<W: Write> Convert<'_, '_, W> {
     /// Returns the name that is shown for a task: the one that it had at the end, if it is known.
-    fn comm(&self, id: TaskId, now: Comm) -> Comm {
+    pub(super) fn comm(&self, id: TaskId, now: Comm) -> Comm {
         let last = self.symbols.comm(id.pid());
         if last.is_empty() {
             now
@@ -105,35 +105,6 @@ impl<W: Write> Convert<'_, '_, W> {
                 last
             }
         })
-    }
-
-    /// Writes a mark that a program made with `trace_marker`. Perfetto knows those of atrace.
-    pub fn marker(&mut self, event: &Event<'_>, text: &[u8]) {
-        let text = String::from_utf8_lossy(text);
-        let pid = u32::try_from(event.pid).ok();
-        if is_atrace(&text) {
-            let print = FtraceEvent {
-                timestamp: Some(event.time),
-                pid,
-                print: Some(Print {
-                    buf: Some(format!("{text}\n")),
-                }),
-                ..FtraceEvent::default()
-            };
-            return self.writer.ftrace(event.cpu, print);
-        }
-        let id = TaskId::new(event.pid, event.cpu);
-        let symbols = self.symbols;
-        let tracks = self
-            .kept
-            .tracks
-            .task(self.writer, id, || symbols.comm(id.pid()));
-        let mark = TrackEvent {
-            name: Some(text.into_owned()),
-            ..TrackEvent::default()
-        };
-        self.writer
-            .event(event.time, tracks.task(), TrackEventKind::Instant, mark);
     }
 
     /// Writes that records were lost.
@@ -402,15 +373,6 @@ impl<W: Write> Visitor for Convert<'_, '_, W> {
         self.writer
             .event(call.end, track, TrackEventKind::End, event);
     }
-}
-
-/// Returns whether a mark has the format of Android's `atrace`, for example `B|PID|NAME`.
-fn is_atrace(text: &str) -> bool {
-    let mut chars = text.chars();
-    let kind = chars.next().is_some_and(|kind| "BECSFINGH".contains(kind));
-    let pid = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
-    kind && (chars.as_str().is_empty() && text == "E"
-        || chars.as_str().strip_prefix('|').is_some_and(pid))
 }
 
 /// Returns Perfetto's name for a state of a task that is not runnable.

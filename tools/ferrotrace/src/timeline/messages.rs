@@ -218,6 +218,8 @@ pub struct Argument {
     pub name_id: Option<u64>,
     #[prost(uint64, optional, tag = "3")]
     pub number: Option<u64>,
+    #[prost(int64, optional, tag = "4")]
+    pub signed: Option<i64>,
     #[prost(string, optional, tag = "6")]
     pub text: Option<String>,
 }

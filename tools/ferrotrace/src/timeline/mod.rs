@@ -4,6 +4,7 @@
 
 mod calls;
 mod convert;
+mod marks;
 mod messages;
 mod tracks;
 mod writer;
@@ -94,7 +95,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             symbols,
         };
         match event.kind {
-            Kind::Marker { text } => convert.marker(event, text),
+            Kind::Marker { .. } | Kind::Section { .. } | Kind::Trigger { .. } => {
+                convert.mark(event);
+            }
             Kind::Lost { records } => convert.lost(event.time, event.cpu, records),
             Kind::Fork {
                 child, child_tgid, ..

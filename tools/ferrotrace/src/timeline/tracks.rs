@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! The tracks of a timeline. Each task has a track with two children: its calls, and why it was not
-//! on a CPU.
+//! on a CPU. Some have more, for the sections that they marked.
 
 use std::io::Write;
 
@@ -34,6 +34,9 @@ const COUNTERS: u64 = 1 << 60;
 /// The order of the tracks of a task.
 const BY_RANK: i32 = 3;
 
+/// The number of the first track of asynchronous sections.
+const LANES: u64 = 1 << 61;
+
 /// The tracks that were described, and what is known about processes.
 #[derive(Default)]
 pub struct Tracks {
@@ -42,6 +45,10 @@ pub struct Tracks {
     /// The processes of threads, where they are known.
     tgids: FxHashMap<i32, i32>,
     has_losses: bool,
+    with_sections: FxHashSet<TaskId>,
+    /// The tracks of asynchronous sections, and the number of all of them.
+    lanes: FxHashMap<TaskId, Vec<u64>>,
+    nr_lanes: u64,
 }
 
 /// The tracks of a task.
@@ -70,6 +77,11 @@ impl TaskTracks {
     /// Returns the track of the reasons why it was not on a CPU.
     pub fn off_cpu(self) -> u64 {
         self.0 + 2
+    }
+
+    /// Returns the track of the sections that it marked.
+    fn sections(self) -> u64 {
+        self.0 + 3
     }
 }
 
@@ -133,15 +145,42 @@ impl Tracks {
             (tracks.off_cpu(), "why off CPU"),
         ];
         for (rank, (uuid, name)) in (1..).zip(children) {
-            writer.track(TrackDescriptor {
-                uuid: Some(uuid),
-                parent: Some(tracks.task()),
-                name: Some(name.to_owned()),
-                sibling_order_rank: Some(rank),
-                ..TrackDescriptor::default()
-            });
+            child(writer, tracks, uuid, name, rank);
         }
         tracks
+    }
+
+    /// Returns the track of the sections of a task, and describes it if it is new.
+    pub fn sections<W: Write>(
+        &mut self,
+        writer: &mut Writer<W>,
+        id: TaskId,
+        tracks: TaskTracks,
+    ) -> u64 {
+        if self.with_sections.insert(id) {
+            child(writer, tracks, tracks.sections(), "sections", 3);
+        }
+        tracks.sections()
+    }
+
+    /// Returns the track with the number `lane` of the asynchronous sections of a task, and
+    /// describes all up to it that are new. They have one name, so that Perfetto shows them as one
+    /// track.
+    pub fn lane<W: Write>(
+        &mut self,
+        writer: &mut Writer<W>,
+        id: TaskId,
+        tracks: TaskTracks,
+        lane: usize,
+    ) -> u64 {
+        let lanes = self.lanes.entry(id).or_default();
+        while lanes.len() <= lane {
+            let uuid = LANES + self.nr_lanes;
+            self.nr_lanes += 1;
+            child(writer, tracks, uuid, "async sections", 4);
+            lanes.push(uuid);
+        }
+        lanes[lane]
     }
 
     /// Returns the tracks of losses: one of instants, and a counter.
@@ -173,4 +212,15 @@ impl Tracks {
         });
         uuid
     }
+}
+
+/// Describes a child of the track of a task.
+fn child<W: Write>(writer: &mut Writer<W>, tracks: TaskTracks, uuid: u64, name: &str, rank: i32) {
+    writer.track(TrackDescriptor {
+        uuid: Some(uuid),
+        parent: Some(tracks.task()),
+        name: Some(name.to_owned()),
+        sibling_order_rank: Some(rank),
+        ..TrackDescriptor::default()
+    });
 }

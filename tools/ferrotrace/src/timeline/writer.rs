@@ -51,9 +51,9 @@ const COMMON: Common = Common {
 };
 
 /// The names of arguments, in the order of [`Arg`].
-const ARGUMENTS: [&str; 13] = [
+const ARGUMENTS: [&str; 16] = [
     "run_ns", "wait_ns", "block_ns", "switches", "state", "in", "by", "waker", "context", "since",
-    "prio", "cpu", "note",
+    "prio", "cpu", "note", "cookie", "rule", "value",
 ];
 
 /// The name of an argument.
@@ -72,6 +72,9 @@ pub enum Arg {
     Prio,
     Cpu,
     Note,
+    Cookie,
+    Rule,
+    Value,
 }
 
 impl Arg {
@@ -84,7 +87,16 @@ impl Arg {
         Argument {
             name_id: Some(self.id()),
             number: Some(number),
-            text: None,
+            ..Argument::default()
+        }
+    }
+
+    /// Returns an argument with a number that can be negative.
+    pub fn signed(self, number: i64) -> Argument {
+        Argument {
+            name_id: Some(self.id()),
+            signed: Some(number),
+            ..Argument::default()
         }
     }
 
@@ -92,8 +104,8 @@ impl Arg {
     pub fn text(self, text: impl Into<String>) -> Argument {
         Argument {
             name_id: Some(self.id()),
-            number: None,
             text: Some(text.into()),
+            ..Argument::default()
         }
     }
 }
