@@ -198,3 +198,91 @@ fn folded_is_the_output_of_flame() {
     assert_eq!(output("flame", &path, &["--folded", "-o", out]), "");
     assert_eq!(fs::read_to_string(&file).expect("a file"), stacks);
 }
+
+#[test]
+fn chrome_has_sections_and_triggers() {
+    let path = recording("export-sections", "sections");
+    let trace: Value = serde_json::from_str(&export("chrome", &path)).expect("JSON");
+    let mut found = Vec::new();
+    for ((_, tid), (title, events)) in threads(&trace) {
+        if !title.ends_with(" sections") {
+            continue;
+        }
+        let mut open = Vec::new();
+        for event in events {
+            if event["ph"] == "B" {
+                assert_eq!(event["cat"], "section");
+                open.push(event);
+                continue;
+            }
+            let begin = open.pop().expect("an end has a beginning");
+            assert_eq!(begin["name"], event["name"]);
+            let parts = PARTS.map(|part| event["args"][part].as_u64().expect("a time"));
+            let name = event["name"].as_str().expect("a name").to_owned();
+            let total = ns(event) - ns(begin);
+            assert_eq!(total, parts.iter().sum::<u64>(), "{name}");
+            found.push((tid - 500_000_000, name, total));
+        }
+        assert!(open.is_empty(), "{open:?}");
+    }
+    let section = |tid, name: &str, ns| (tid, name.to_owned(), ns);
+    assert_eq!(
+        found,
+        [
+            section(130, "load", 110_697_600),
+            section(130, "frame", 112_920_019),
+            section(130, "load", 59_138),
+            section(132, "inner", 37_238_411),
+            section(132, "inner", 56_825),
+            section(132, "outer one", 38_189_516),
+        ]
+    );
+    let events = trace["traceEvents"].as_array().expect("events");
+    let mut begun = BTreeMap::new();
+    let mut asynchronous = Vec::new();
+    for event in events {
+        let id = event["id"].as_u64();
+        if event["ph"] == "b" {
+            assert!(begun.insert(id, ns(event)).is_none(), "{event}");
+        } else if event["ph"] == "e" {
+            let total = ns(event) - begun[&id];
+            let cookie = event["args"]["cookie"].as_i64().expect("a cookie");
+            asynchronous.push((event["name"].as_str(), cookie, total));
+        }
+    }
+    assert_eq!(
+        asynchronous,
+        [
+            (Some("request"), 7, 183_425),
+            (Some("fetch"), 1, 37_863_487),
+            (Some("fetch"), -2, 961_039),
+        ]
+    );
+    let triggers = events.iter().filter(|event| event["cat"] == "trigger");
+    let triggers: Vec<_> = triggers
+        .map(|event| {
+            let args = &event["args"];
+            assert_eq!(event["tid"], 130);
+            (
+                event["name"].as_str(),
+                args["rule"].as_u64(),
+                args["value"].as_i64(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        triggers,
+        [
+            (
+                Some("trigger: counter queue if value > 2 do start"),
+                Some(2),
+                Some(3)
+            ),
+            (
+                Some("trigger: section load if total > 50ms do start"),
+                Some(1),
+                Some(110_697_600)
+            ),
+        ]
+    );
+}

@@ -3,8 +3,9 @@
 //! The trace event format of Chrome.
 //!
 //! Each task has two threads: one with its calls, and one with its states, whose id is that of the
-//! task plus 1,000,000,000. Beginnings have no arguments, because speedscope adds them to names.
-//! Ends have them, and the names of the beginnings, without which speedscope ignores them.
+//! task plus 1,000,000,000. If it marked sections, it has a third one, whose id is that of the task
+//! plus 500,000,000. Beginnings have no arguments, because speedscope adds them to names. Ends have
+//! them, and the names of the beginnings, without which speedscope ignores them.
 
 use std::io::{
     self,
@@ -33,6 +34,7 @@ use crate::{
         Ending,
         Interval,
         Model,
+        Nesting,
         OpenCall,
         State,
         Task,
@@ -58,10 +60,14 @@ pub struct Chrome {
     tgids: FxHashMap<i32, i32>,
     /// The innermost calls of tasks that all began at the same time, and are not written.
     begun: FxHashMap<TaskId, Vec<OpenCall>>,
+    /// The sections of tasks.
+    sections: FxHashMap<TaskId, Nesting>,
+    /// The number of asynchronous sections.
+    nr_async: u64,
 }
 
 /// The visitor for one event.
-struct Records<'a, 'b> {
+pub(super) struct Records<'a, 'b> {
     out: &'a mut dyn Write,
     kept: &'a mut Chrome,
     symbols: &'a Symbols<'b>,
@@ -82,19 +88,13 @@ impl Stream for Chrome {
         symbols: &Symbols<'_>,
     ) -> io::Result<()> {
         let mut records = Records::new(out, self, symbols);
-        let id = TaskId::new(event.pid, event.cpu);
-        match event.kind {
-            Kind::Fork {
-                child, child_tgid, ..
-            } => {
-                records.kept.tgids.insert(child.pid, child_tgid);
-            }
-            Kind::Marker { text } => {
-                records.mark(id, event.time, &String::from_utf8_lossy(text));
-            }
-            Kind::Lost { .. } => records.mark(id, event.time, "records lost"),
-            _ => {}
+        if let Kind::Fork {
+            child, child_tgid, ..
+        } = event.kind
+        {
+            records.kept.tgids.insert(child.pid, child_tgid);
         }
+        records.marks(event);
         model.event(event, symbols, &mut records);
         records.written
     }
@@ -122,7 +122,7 @@ impl<'a, 'b> Records<'a, 'b> {
         }
     }
 
-    fn record(&mut self, record: &Record<'_>) {
+    pub(super) fn record(&mut self, record: &Record<'_>) {
         let separator = if std::mem::take(&mut self.kept.is_first) {
             "\n"
         } else {
@@ -137,7 +137,7 @@ impl<'a, 'b> Records<'a, 'b> {
 
     /// Returns the thread with the calls of a task. Writes its name when it occurs first: the name
     /// that the task had at the end, if it is known.
-    fn thread(&mut self, id: TaskId, now: Comm) -> Thread {
+    pub(super) fn thread(&mut self, id: TaskId, now: Comm) -> Thread {
         let pid = id.pid();
         let process = self.kept.tgids.get(&pid).copied().unwrap_or(pid);
         let thread = match id.idle_cpu() {
@@ -145,73 +145,79 @@ impl<'a, 'b> Records<'a, 'b> {
             None => Thread::new(process, pid),
         };
         if self.kept.named.insert(id) {
-            let last = self.symbols.comm(pid);
-            let comm = if last.is_empty() { now } else { last }.to_string();
-            let named = |thread: Thread, record, name| Record {
-                ph: 'M',
-                thread,
-                name: record,
-                cat: None,
-                ts: None,
-                scope: None,
-                args: Some(Args {
-                    name: Some(name),
-                    ..Args::default()
-                }),
-            };
+            let comm = self.comm(id, now).to_string();
             if thread.is_first() {
-                self.record(&named(thread, "process_name", comm.clone()));
+                self.name(thread, "process_name", comm.clone());
             }
-            self.record(&named(
-                thread.states(),
-                "thread_name",
-                format!("{comm} states"),
-            ));
-            self.record(&named(thread, "thread_name", comm));
+            self.name(thread.states(), "thread_name", format!("{comm} states"));
+            self.name(thread, "thread_name", comm);
         }
         thread
     }
 
-    fn instant(&mut self, thread: Thread, name: &str, cat: Category, time: u64) {
+    fn name(&mut self, thread: Thread, record: &str, name: String) {
         self.record(&Record {
-            ph: 'i',
-            thread,
-            name,
+            args: Some(Args {
+                name: Some(name),
+                ..Args::default()
+            }),
+            ..Record::new('M', thread, record)
+        });
+    }
+
+    /// Returns the thread with the sections of a task. Writes its name when it occurs first.
+    pub(super) fn section_thread(&mut self, id: TaskId, now: Comm) -> Thread {
+        let thread = self.thread(id, now).sections();
+        if !self.kept.sections.contains_key(&id) {
+            let comm = self.comm(id, now);
+            self.name(thread, "thread_name", format!("{comm} sections"));
+        }
+        thread
+    }
+
+    /// Returns when a section that ended at `end` began.
+    pub(super) fn section_begin(&mut self, id: TaskId, end: u64, ns: u64) -> u64 {
+        self.kept.sections.entry(id).or_default().begin(end, ns)
+    }
+
+    /// Returns the number of the next asynchronous section.
+    pub(super) fn next_async(&mut self) -> u64 {
+        self.kept.nr_async += 1;
+        self.kept.nr_async
+    }
+
+    /// Returns the name that a task had at the end, if it is known.
+    fn comm(&self, id: TaskId, now: Comm) -> Comm {
+        let last = self.symbols.comm(id.pid());
+        if last.is_empty() {
+            now
+        } else {
+            last
+        }
+    }
+
+    pub(super) fn instant(&mut self, thread: Thread, name: &str, cat: Category, time: u64) {
+        self.record(&Record {
             cat: Some(cat),
             ts: Some(Ns(time)),
             scope: Some('t'),
-            args: None,
+            ..Record::new('i', thread, name)
         });
     }
 
-    /// Writes a mark of a program, which can begin within a call and end outside of it: marks of
-    /// atrace are therefore not shown as intervals.
-    fn mark(&mut self, id: TaskId, time: u64, name: &str) {
-        let thread = self.thread(id, Comm::default());
-        self.instant(thread, name, Category::Mark, time);
-    }
-
-    fn begin(&mut self, thread: Thread, name: &str, cat: Category, time: u64) {
+    pub(super) fn begin(&mut self, thread: Thread, name: &str, cat: Category, time: u64) {
         self.record(&Record {
-            ph: 'B',
-            thread,
-            name,
             cat: Some(cat),
             ts: Some(Ns(time)),
-            scope: None,
-            args: None,
+            ..Record::new('B', thread, name)
         });
     }
 
-    fn end(&mut self, thread: Thread, name: &str, time: u64, args: Option<Args<'_>>) {
+    pub(super) fn end(&mut self, thread: Thread, name: &str, time: u64, args: Option<Args<'_>>) {
         self.record(&Record {
-            ph: 'E',
-            thread,
-            name,
-            cat: None,
             ts: Some(Ns(time)),
-            scope: None,
             args,
+            ..Record::new('E', thread, name)
         });
     }
 

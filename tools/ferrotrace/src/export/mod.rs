@@ -7,6 +7,7 @@
 
 mod chrome;
 mod csv;
+mod marks;
 mod records;
 
 use std::{

@@ -10,6 +10,8 @@ use serde::{
 
 /// Added to the id of a thread, which is less than that, for its states.
 const STATES: u32 = 1_000_000_000;
+/// Added to the id of a thread for its sections.
+const SECTIONS: u32 = 500_000_000;
 /// Added to the number of a CPU for the thread id of its idle task.
 const IDLE: u32 = 2_000_000_000;
 
@@ -58,6 +60,14 @@ impl Thread {
         }
     }
 
+    /// Returns the thread with the sections of the same task.
+    pub fn sections(self) -> Self {
+        Self {
+            tid: self.tid.saturating_add(SECTIONS),
+            ..self
+        }
+    }
+
     /// Returns whether this is the first thread of a process.
     pub fn is_first(self) -> bool {
         self.pid == self.tid
@@ -71,6 +81,8 @@ pub enum Category {
     Call,
     State,
     Mark,
+    Section,
+    Trigger,
 }
 
 /// An event of the format, or the name of a thread.
@@ -84,13 +96,32 @@ pub struct Record<'a> {
     pub cat: Option<Category>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ts: Option<Ns>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The number of an asynchronous section.
+    pub id: Option<u64>,
     #[serde(rename = "s", skip_serializing_if = "Option::is_none")]
     pub scope: Option<char>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub args: Option<Args<'a>>,
 }
 
-/// The arguments of the end of a call or state, or of a name.
+impl<'a> Record<'a> {
+    /// Returns a record without optional members.
+    pub fn new(ph: char, thread: Thread, name: &'a str) -> Self {
+        Self {
+            ph,
+            thread,
+            name,
+            cat: None,
+            ts: None,
+            id: None,
+            scope: None,
+            args: None,
+        }
+    }
+}
+
+/// The arguments of the end of a call, state or section, of a trigger, or of a name.
 #[derive(Default, Serialize)]
 pub struct Args<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,4 +144,10 @@ pub struct Args<'a> {
     pub behind: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cookie: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<i64>,
 }
