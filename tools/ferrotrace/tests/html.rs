@@ -272,6 +272,62 @@ fn nothing_is_loaded() {
     }
 }
 
+#[test]
+fn sections_and_triggers_are_those_of_the_summary() {
+    let path = recording("html-sections", "sections");
+    let page = write_page(&path, &[]);
+    let summary = summary(&path);
+    let rows = summary["sections"].as_array().expect("sections");
+    assert_eq!(page.tables["sections"].len(), rows.len());
+    for (shown, row) in page.tables["sections"].iter().zip(rows) {
+        assert_eq!(row["name"], shown[0].text.as_str());
+        assert_eq!(row["comm"], shown[1].text.as_str());
+        let [total, max, count] = members(row, &["total_ns", "max_ns", "count"])[..] else {
+            panic!("{row}");
+        };
+        let part = |name: &str| row[name].as_u64().unwrap_or(0);
+        let parts = ["run_ns", "wait_ns", "block_ns"].map(part);
+        let [run, wait, block] = parts;
+        let mean = total / count;
+        assert_eq!(numbers(shown), [total, run, wait, block, mean, max, count]);
+        let is_async = shown.iter().any(|cell| cell.text == "asynchronous");
+        assert_eq!(is_async, row["kind"] == "async", "{row}");
+    }
+    let rows = summary["triggers"].as_array().expect("triggers");
+    let shown: Vec<_> = page.tables["triggers"]
+        .iter()
+        .map(|row| {
+            row.iter()
+                .map(|cell| cell.text.as_str())
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let [first, second] = &shown[..] else {
+        panic!("{shown:?}");
+    };
+    // The recording begins at 3603.766 ms.
+    assert_eq!(
+        first[..],
+        [
+            "7.313",
+            "app-130",
+            "counter queue if value > 2 do start",
+            "3"
+        ]
+    );
+    let rule = "section load if total > 50ms do start";
+    assert_eq!(second[..], ["118.920", "app-130", rule, "110697600"]);
+    assert_eq!(rows.len(), shown.len());
+    // The page has a title, and so has a line for each of them in each of the charts over time.
+    assert_eq!(page.elements["title"], 1 + 4 * 2);
+    assert_eq!(page.references.len(), 10, "links to the sections");
+    let limited = write_page(&path, &["-n", "1"]);
+    assert_eq!(limited.elements["title"], 1 + 4);
+    for table in ["triggers", "sections"] {
+        assert_eq!(limited.tables[table].len(), 1, "{table}");
+    }
+}
+
 /// Replaces all occurrences of a text by one of equal length.
 fn replace(content: &mut [u8], from: &str, to: &str) {
     assert_eq!(from.len(), to.len());
@@ -318,6 +374,24 @@ fn names_are_escaped() {
     assert!(shown("blocked", "</p><i>") > 3);
     assert!(shown("longest", "</p><i>") > 3);
     assert!(page.title.contains(task), "{}", page.title);
+}
+
+#[test]
+fn names_of_sections_are_escaped() {
+    let mut content = data("sections.dat");
+    replace(&mut content, "outer one", "<b>&x\n\x1b\\y");
+    replace(&mut content, "queue if ", "<script>\"");
+    let path = temporary("html", "section-names.dat");
+    fs::write(&path, content).expect("a recording");
+    let page = write_page(&path, &[]);
+    let usual = write_page(&recording("html", "sections"), &[]);
+    assert_eq!(page.elements, usual.elements);
+    let has = |table: &str, text: &str| {
+        let cells = page.tables[table].iter().flatten();
+        cells.filter(|cell| cell.text.contains(text)).count()
+    };
+    assert_eq!(has("sections", "<b>&x\\n\\u{1b}\\\\y"), 1);
+    assert_eq!(has("triggers", "<script>\""), 1);
 }
 
 #[test]

@@ -50,12 +50,26 @@ const HISTOGRAM: (u32, u32) = (330, 58);
 const PER_DECADE: f64 = 8.0;
 const FONT: f64 = 13.0;
 
-/// Draws run, wait and block as parts of the time, over the time of the recording, `span` ns.
+/// A moment in a chart over time.
+pub struct Moment {
+    /// The time in ns since the beginning of the recording.
+    pub at: u64,
+    /// The text that is shown if the pointer is on the line.
+    pub title: String,
+}
+
+/// Draws run, wait and block as parts of the time, over the time of the recording, `span` ns, with
+/// lines at `moments`.
 ///
 /// # Errors
 ///
 /// If the chart cannot be drawn.
-pub fn over_time(series: &Series, span: u64, label: &str) -> anyhow::Result<String> {
+pub fn over_time(
+    series: &Series,
+    span: u64,
+    moments: &[Moment],
+    label: &str,
+) -> anyhow::Result<String> {
     let (width, first, buckets) = series.clone().fit(span);
     // The last bucket is as long as the recording.
     let length = |number: usize| {
@@ -74,6 +88,7 @@ pub fn over_time(series: &Series, span: u64, label: &str) -> anyhow::Result<Stri
         })
     };
     let mut svg = String::new();
+    let mut lines = String::new();
     {
         let root = SVGBackend::with_string(&mut svg, OVER_TIME).into_drawing_area();
         let mut chart = ChartBuilder::on(&root)
@@ -102,9 +117,27 @@ pub fn over_time(series: &Series, span: u64, label: &str) -> anyhow::Result<Stri
         ))?;
         chart.draw_series(AreaSeries::new(steps(|r, w, _| r + w), 0.0, WAIT.filled()))?;
         chart.draw_series(AreaSeries::new(steps(|r, _, _| r), 0.0, RUN.filled()))?;
+        for moment in moments {
+            let at = moment.at.min(span) as f64;
+            let (x, top) = chart.backend_coord(&(at, 1.0));
+            let (_, bottom) = chart.backend_coord(&(at, 0.0));
+            lines.push_str(&line(x, top..bottom, &moment.title)?);
+        }
         root.present()?;
     }
+    let end = svg.rfind("</svg>").context("the chart has no end")?;
+    svg.insert_str(end, &lines);
     element(&svg, OVER_TIME, label)
+}
+
+/// Returns a vertical line with a title, which plotters cannot draw.
+fn line(x: i32, y: Range<i32>, title: &str) -> anyhow::Result<String> {
+    let Range { start, end } = y;
+    let title = askama::filters::escape(title, askama::filters::Html)?;
+    Ok(format!(
+        "<line class=\"trigger\" x1=\"{x}\" y1=\"{start}\" x2=\"{x}\" y2=\"{end}\">\
+         <title>{title}</title></line>\n"
+    ))
 }
 
 /// Draws how frequent durations of calls are, from `range.start` to `range.end` ns on a logarithmic

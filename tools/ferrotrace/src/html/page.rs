@@ -13,7 +13,10 @@ use hdrhistogram::Histogram;
 
 use super::{
     answer::Answer,
-    charts,
+    charts::{
+        self,
+        Moment, //
+    },
     collect::Details,
     flames::{
         self,
@@ -26,8 +29,10 @@ use super::{
         FunctionRow,
         Ns,
         Rows,
+        SectionRow,
         Table,
-        TaskRow, //
+        TaskRow,
+        TriggerRow, //
     },
     text::{
         name_of,
@@ -104,6 +109,8 @@ pub struct Page<'a> {
     blocked: Table<BlockedRow<'a>>,
     behind: Table<BehindRow>,
     longest: Vec<CallRow<'a>>,
+    sections: Table<SectionRow<'a>>,
+    triggers: Table<TriggerRow<'a>>,
     flames: Vec<Flame>,
 }
 
@@ -123,7 +130,13 @@ impl<'a> Page<'a> {
         // The directory has no meaning on another machine.
         let name = input.file.file_name().unwrap_or(input.file.as_os_str());
         let cards = main_tasks(input.summary);
-        let cards = cards.into_iter().map(|task| card(input, task));
+        let triggers = rows.triggers();
+        let moments = triggers.rows.iter().map(|row| Moment {
+            at: row.at.0,
+            title: format!("{}: {}", row.task, row.text),
+        });
+        let moments: Vec<_> = moments.collect();
+        let cards = cards.into_iter().map(|task| card(input, task, &moments));
         Ok(Self {
             file: name.to_string_lossy().into_owned(),
             facts: facts(input),
@@ -136,6 +149,8 @@ impl<'a> Page<'a> {
             blocked: rows.blocked(),
             behind: rows.behind(),
             longest: rows.longest(),
+            sections: rows.sections(),
+            triggers,
             flames: flames::all(input.stacks, input.names)?,
         })
     }
@@ -187,7 +202,7 @@ fn main_tasks(summary: &Summary) -> Vec<&TaskSums> {
     tasks
 }
 
-fn card(input: &Input<'_>, task: &TaskSums) -> anyhow::Result<TaskCard> {
+fn card(input: &Input<'_>, task: &TaskSums, moments: &[Moment]) -> anyhow::Result<TaskCard> {
     let has_states = input.summary.has_states;
     let id = TaskId::new(task.name.pid, task.idle_cpu.unwrap_or(0));
     let details = input.details.task(id);
@@ -195,7 +210,8 @@ fn card(input: &Input<'_>, task: &TaskSums) -> anyhow::Result<TaskCard> {
     let function = |index: usize| input.names.get(index).map_or("?", String::as_str);
     let series = details.map(|details| details.series(has_states));
     let label = format!("run, wait and block of {name} over time");
-    let chart = series.map(|series| charts::over_time(series, input.summary.duration, &label));
+    let span = input.summary.duration;
+    let chart = series.map(|series| charts::over_time(series, span, moments, &label));
     Ok(TaskCard {
         answer: Answer::new(task, details, has_states, function),
         chart: chart.transpose()?.unwrap_or_default(),

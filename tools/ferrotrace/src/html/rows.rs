@@ -25,8 +25,10 @@ use crate::{
         FuncSums,
         Ms,
         Percent,
+        SectionSums,
         Summary,
-        TaskSums, //
+        TaskSums,
+        Trigger, //
     },
 };
 
@@ -143,6 +145,40 @@ pub struct CallRow<'a> {
     pub reason: String,
 }
 
+/// The sections of one name.
+pub struct SectionRow<'a> {
+    pub name: &'a str,
+    pub task: String,
+    pub total: Ns,
+    /// The parts of the total, unless the sections are asynchronous.
+    pub times: Option<Times>,
+    pub mean: Ns,
+    pub max: Ns,
+    pub count: u64,
+}
+
+impl<'a> SectionRow<'a> {
+    fn new(sums: &'a SectionSums) -> Self {
+        Self {
+            name: &sums.name,
+            task: sums.comm.to_string(),
+            total: Ns(sums.total),
+            times: sums.split.map(|split| Times::new(&split, 0)),
+            mean: Ns(sums.total / sums.count.max(1)),
+            max: Ns(sums.max),
+            count: sums.count,
+        }
+    }
+}
+
+/// A trigger that fired.
+pub struct TriggerRow<'a> {
+    pub at: Ns,
+    pub task: String,
+    pub text: &'a str,
+    pub value: i64,
+}
+
 /// The rows of a table, and how many others are left out.
 pub struct Table<T> {
     pub rows: Vec<T>,
@@ -233,6 +269,34 @@ impl<'a> Rows<'a> {
             name: behind_name(*task),
             sum: SumRow::new(sum),
         })
+    }
+
+    /// Returns the sections that programs marked.
+    pub fn sections(&self) -> Table<SectionRow<'a>> {
+        let sections: &'a [SectionSums] = &self.summary.sections;
+        Table {
+            rows: sections
+                .iter()
+                .take(self.limit)
+                .map(SectionRow::new)
+                .collect(),
+            rest: sections.len().saturating_sub(self.limit),
+        }
+    }
+
+    /// Returns the triggers that fired.
+    pub fn triggers(&self) -> Table<TriggerRow<'a>> {
+        let triggers: &'a [Trigger] = &self.summary.triggers;
+        let row = |trigger: &'a Trigger| TriggerRow {
+            at: Ns(self.details.since_begin(trigger.time)),
+            task: task_name(trigger.task, None),
+            text: &trigger.text,
+            value: trigger.value,
+        };
+        Table {
+            rows: triggers.iter().take(self.limit).map(row).collect(),
+            rest: triggers.len().saturating_sub(self.limit),
+        }
     }
 
     /// Returns the longest calls.

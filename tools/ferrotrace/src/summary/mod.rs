@@ -35,7 +35,10 @@ pub use collect::{
     Summary,
     TaskSums, //
 };
-pub use sections::Trigger;
+pub use sections::{
+    SectionSums,
+    Trigger, //
+};
 pub use text::{
     Ms,
     Percent, //
