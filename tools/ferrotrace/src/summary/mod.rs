@@ -47,7 +47,8 @@ pub use text::{
 /// Shows where the time went.
 ///
 /// For each task and function, times are divided into run (on a CPU), wait (runnable, but without a
-/// CPU) and block (not runnable).
+/// CPU) and block (not runnable). So are those of the sections that programs mark through
+/// trace_marker. The last table lists the triggers that fired.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ferrotrace summary

@@ -44,7 +44,8 @@ use writer::Writer;
 /// Writes a timeline for Perfetto (https://ui.perfetto.dev).
 ///
 /// It shows the states of each task, with the function in which it was blocked and the task that
-/// woke it; its calls, with their run, wait and block times; and marks of programs.
+/// woke it; its calls, with their run, wait and block times; marks and sections of programs; and
+/// the moments of triggers.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ferrotrace timeline
