@@ -28,4 +28,5 @@ rm -rf "$work"
 mkdir -p "$work"
 "$top/scripts/env.sh" python3 "$top/tests/viewers/run.py" "$viewers" \
 	"$top/build/tools-$native/ferrotrace" "$work" \
-	"$top"/tools/ferrotrace/tests/data/*-events.dat.gz
+	"$top"/tools/ferrotrace/tests/data/*-events.dat.gz \
+	"$top/tools/ferrotrace/tests/data/sections.dat.gz"

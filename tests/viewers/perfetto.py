@@ -3,9 +3,11 @@
 
 The trace processors load the timeline, and the JSON of `ferrotrace export chrome`, without an
 error. They find as many calls of each function as the summary, and the states of all tasks have the
-same sums. The user interface shows the tracks of a process.
+same sums. The user interface shows the tracks of a process. Of a recording with sections, they find
+each section, and each trigger.
 """
 
+import json
 import subprocess
 
 from recording import HERE
@@ -18,6 +20,10 @@ TIMELINE = (
     "select s.name, count(*) as calls from slice s join track t on s.track_id = t.id"
     " where t.name like 'kernel calls%' and s.name not like 'wakes %' group by s.name",
 )
+MARKS = (
+    ERRORS,
+    "select name, dur from slice where name in ({names}) order by name, dur",
+)
 JSON = (
     ERRORS,
     "select name, sum(dur) from slice where category = 'state' group by name",
@@ -26,7 +32,7 @@ JSON = (
 
 
 def query(recording, version, path, queries):
-    """Returns the rows of each query."""
+    """Returns the rows of each query but the first, which asks for errors."""
     driver = HERE / "trace-processor.mjs"
     command = ["node", driver, recording.viewers, version, path, *queries]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -37,9 +43,14 @@ def query(recording, version, path, queries):
         else:
             tables.append(table)
             table = []
-    errors, states, calls = tables
-    if errors:
-        raise AssertionError(f"Perfetto {version}: {path.name}: {errors}")
+    if tables[0]:
+        raise AssertionError(f"Perfetto {version}: {path.name}: {tables[0]}")
+    return tables[1:]
+
+
+def sums(recording, version, path, queries):
+    """Returns the time in each state in ns, and the number of calls of each function."""
+    states, calls = query(recording, version, path, queries)
     return {state: int(ns) for state, ns in states}, {name: int(n) for name, n in calls}
 
 
@@ -51,7 +62,7 @@ def compare(what, actual, expected, tolerance):
 
 def check_timeline(recording, version, path):
     """Compares what one version of the trace processor finds with the summary."""
-    ns, calls = query(recording, version, path, TIMELINE)
+    ns, calls = sums(recording, version, path, TIMELINE)
     unknown = recording.total("unknown")
     # The end of a state and the event that reports it are some microseconds apart.
     compare("ns running", ns["Running"], recording.total("run"), 0.01)
@@ -63,7 +74,7 @@ def check_timeline(recording, version, path):
 
 def check_json(recording, version, path):
     """Compares what one version finds in the JSON with the summary."""
-    ns, calls = query(recording, version, path, JSON)
+    ns, calls = sums(recording, version, path, JSON)
     for part in ("run", "wait", "block"):
         if ns[part] != recording.total(part):
             raise AssertionError(f"ns {part}: {ns[part]}, expected {recording.total(part)}")
@@ -71,8 +82,41 @@ def check_json(recording, version, path):
         raise AssertionError(f"calls in JSON: {calls}, expected {recording.calls()}")
 
 
+def check_marks(recording, version, path):
+    """Compares the sections and triggers that one version finds with the events."""
+    expected = []
+    for line in recording.output("report", "--json").splitlines():
+        event = json.loads(line)
+        if event["event"] == "task_section":
+            expected.append((event["name"], event["total_ns"]))
+        elif event["event"] == "trigger":
+            expected.append((f"trigger: {event['text']}", 0))
+    expected.sort()
+    names = ", ".join(f"'{name}'" for name, _ in expected)
+    queries = [query.format(names=names) for query in MARKS]
+    (rows,) = query(recording, version, path, queries)
+    found = sorted((name, int(ns)) for name, ns in rows)
+    if [name for name, _ in found] != [name for name, _ in expected]:
+        raise AssertionError(f"sections and triggers: {found}, expected {expected}")
+    for (name, ns), (_, event_ns) in zip(found, expected):
+        # Perfetto measures between two markers, whose writing takes time as well.
+        if abs(ns - event_ns) > (1_000_000 if event_ns else 0):
+            raise AssertionError(f"ns of {name}: {ns}, expected {event_ns}")
+
+
+def check_sections(recording):
+    """Shows a recording with sections and triggers in Perfetto."""
+    timeline = recording.write(".pftrace", "timeline")
+    for version in VERSIONS:
+        check_marks(recording, version, timeline)
+        check_marks(recording, version, recording.write(".json", "export", "chrome"))
+
+
 def check(recording):
     """Shows a recording in Perfetto."""
+    if recording.summary["sections"]:
+        check_sections(recording)
+        return
     timeline = recording.write(".pftrace", "timeline")
     json = recording.write(".json", "export", "chrome")
     for version in VERSIONS:

@@ -21,6 +21,8 @@ import speedscope
 from recording import Recording
 
 VIEWERS = (perfetto, speedscope, flamegraph, page, kernelshark)
+# A small recording is not enough for the others.
+SMALL = {"sections": (perfetto,)}
 ERRORS = (AssertionError, LookupError, OSError, ValueError, subprocess.SubprocessError)
 
 
@@ -30,7 +32,7 @@ def main():
     passed = failed = 0
     for path in sys.argv[4:]:
         recording = Recording(viewers, ferrotrace, work, pathlib.Path(path))
-        for viewer in VIEWERS:
+        for viewer in SMALL.get(recording.name, VIEWERS):
             test = f"viewers/{viewer.__name__}/{recording.name}"
             try:
                 viewer.check(recording)
