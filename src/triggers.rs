@@ -63,7 +63,10 @@ use crate::{
             trace_mask,
             Task, //
         },
-        time::delay::Delay, //
+        time::{
+            clock::local_ns,
+            delay::Delay, //
+        },
     },
     relaxed_u64::RelaxedU64,
     task_filter::TaskFilter,
@@ -94,7 +97,7 @@ static MOMENTS: Atomic<u32> = Atomic::new(0);
 pub(crate) struct ActiveRule {
     rule: Rule,
     fired: Atomic<u64>,
-    /// When it fired last, in ns of the scheduler's clock.
+    /// When it fired last, in ns of the trace clock `local`.
     last_ns: RelaxedU64,
     /// The delayed actions.
     delays: KVec<Delay<DelayedAction>>,
@@ -135,8 +138,8 @@ impl ActiveRule {
         &self.rule
     }
 
-    /// Returns how often the rule has fired, and when it did so last, in ns of the scheduler's
-    /// clock.
+    /// Returns how often the rule has fired, and when it did so last, in ns of the trace clock
+    /// `local`.
     pub(crate) fn fired(&self) -> (u64, u64) {
         let fired = self.fired.load(Relaxed).min(self.rule.limit());
         (fired, self.last_ns.get())
@@ -233,7 +236,7 @@ impl RuleSet {
     ) {
         let rule = &active.rule;
         let tr = &self.target.tr;
-        active.last_ns.set(sched::now_ns());
+        active.last_ns.set(local_ns());
         if rule.does(Action::Start) {
             self.target.perform(Action::Start);
         }
