@@ -13,6 +13,11 @@ use crate::{
 pub(crate) struct AtomicComm([RelaxedU64; 2]);
 
 impl AtomicComm {
+    /// Creates a cell with an empty name.
+    pub(crate) const fn new() -> Self {
+        Self([const { RelaxedU64::new(0) }; 2])
+    }
+
     /// Returns the current name.
     pub(crate) fn get(&self) -> Comm {
         let [low, high] = &self.0;

@@ -12,7 +12,7 @@
 //! when a descriptor of the file is closed, including a duplicated or an inherited one; `close()`
 //! returns the error if it is invalid.
 
-mod chain_thresh;
+mod causes;
 mod triggers;
 
 use core::ffi::CStr;
@@ -69,6 +69,7 @@ use crate::{
         Thresholds, //
         TimeKind,
     },
+    works,
 };
 
 /// The setting or information that a file represents.
@@ -76,6 +77,7 @@ use crate::{
 enum Kind {
     List(ListName),
     FollowFork,
+    FollowWork,
     MaxGraphDepth,
     Thresholds,
     Profile,
@@ -94,7 +96,7 @@ impl Kind {
             | Kind::Profile
             | Kind::Triggers
             | Kind::ChainThresh => true,
-            Kind::FollowFork | Kind::Stats => false,
+            Kind::FollowFork | Kind::FollowWork | Kind::Stats => false,
         }
     }
 }
@@ -141,6 +143,11 @@ static FILES: &[Description] = &[
         name: c"follow_fork",
         kind: Kind::FollowFork,
         help: "1: trace the children of traced tasks, 0: do not",
+    },
+    Description {
+        name: c"follow_work",
+        kind: Kind::FollowWork,
+        help: "1: trace the work that traced tasks queue on workqueues (event task_work), 0: do not",
     },
     Description {
         name: c"max_graph_depth",
@@ -220,6 +227,7 @@ impl Control {
         match self.about.kind {
             Kind::List(name) => self.add_to_list(name, data),
             Kind::FollowFork => self.set_follow_fork(data),
+            Kind::FollowWork => self.set_follow_work(data),
             Kind::MaxGraphDepth => self.set_max_depth(data),
             Kind::Thresholds => self.set_thresholds(data),
             Kind::Profile => self.clear_profile(),
@@ -416,6 +424,7 @@ impl Control {
             );
             seq_print!(out, "tasks accounted: {}\n", state.accounts());
             seq_print!(out, "accounting gaps: {}\n", state.time_gaps());
+            seq_print!(out, "work lost: {}\n", works::lost());
             seq_print!(out, "sections lost: {}\n", state.sections_lost());
             seq_print!(out, "task tables KiB: {}\n", state.tables_size() / 1024);
         })
@@ -469,6 +478,9 @@ impl ControlFile for Control {
             Kind::FollowFork => self.with(|_, array| {
                 seq_print!(out, "{}\n", u32::from(array.filter().follow_fork));
             }),
+            Kind::FollowWork => self.with(|_, array| {
+                seq_print!(out, "{}\n", u32::from(array.follows_work()));
+            }),
             Kind::MaxGraphDepth => self.with(|_, array| {
                 seq_print!(out, "{}\n", array.recorder().limits().max_depth());
             }),
@@ -495,7 +507,7 @@ impl ControlFile for Control {
         }
         let fault = match self.about.kind {
             Kind::List(_) | Kind::Profile | Kind::Triggers | Kind::Stats => Fault::TooMany,
-            Kind::FollowFork => Fault::NotASwitch,
+            Kind::FollowFork | Kind::FollowWork => Fault::NotASwitch,
             Kind::MaxGraphDepth => Fault::NotADepth,
             Kind::ChainThresh => Fault::NotMicroseconds,
             Kind::Thresholds => Fault::NotAThreshold,

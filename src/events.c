@@ -39,6 +39,16 @@ struct ferrotrace_chain_link {
 	unsigned long caller;
 };
 
+struct ferrotrace_work {
+	unsigned long function;
+	char comm[TASK_COMM_LEN];
+	pid_t pid;
+	u64 queued_ns;
+	u64 run_ns;
+	u64 wait_ns;
+	u64 block_ns;
+};
+
 struct ferrotrace_section {
 	char name[56];
 	u64 total_ns;
@@ -64,6 +74,7 @@ KTRACE_PROBESTUB(task_set_comm, struct task_struct *task, const char *comm, u32 
 KTRACE_PROBESTUB(task_exit, struct task_struct *task, bool group_dead,
 		 const struct ferrotrace_totals *totals)
 KTRACE_PROBESTUB(task_chain, struct task_struct *task, const struct ferrotrace_chain_link *link)
+KTRACE_PROBESTUB(task_work, struct task_struct *task, const struct ferrotrace_work *work)
 KTRACE_PROBESTUB(task_section, struct task_struct *task, const struct ferrotrace_section *section)
 KTRACE_PROBESTUB(trigger, struct task_struct *task, u32 rule, s64 value, const char *text,
 		 const void *origin)

@@ -45,7 +45,8 @@ use crate::{
             CallTimes,
             ChainLink,
             Totals,
-            Waker, //
+            Waker,
+            Work, //
         }, //
     },
     trigger_rule::RuleText,
@@ -301,6 +302,32 @@ trace_event! {
         waker_block={} [ns] state={} caller={} known={}",
         comm, pid, block_ns, hop, waker_comm, waker_pid, symbolic(waker_context, CONTEXTS),
         waker_block_ns, symbolic(state, STATE_NAMES), caller, known;
+}
+
+trace_event! {
+    system ferrotrace;
+
+    /// Reports that a worker has executed work that a traced task had queued, and how long it took.
+    pub(crate) event task_work(task: Task<'_>, work: &Work);
+
+    counted as user;
+    only if |tr| wanted(tr, task);
+
+    record {
+        comm: Comm = task.comm(),
+        pid: Pid = Pid(task.pid()),
+        function: Address = Address(work.function),
+        for_comm: Comm = work.comm,
+        for_pid: Pid = Pid(work.pid),
+        queued_ns: u64 = work.queued_ns,
+        run_ns: u64 = work.run_ns,
+        wait_ns: u64 = work.wait_ns,
+        block_ns: u64 = work.block_ns,
+    }
+
+    print "comm={} pid={} function={} for_comm={} for_pid={} queued={} [ns] run={} [ns] \
+        wait={} [ns] block={} [ns]",
+        comm, pid, function, for_comm, for_pid, queued_ns, run_ns, wait_ns, block_ns;
 }
 
 /// Whether a section belongs to a thread: the values of [`Section::is_async`].

@@ -30,6 +30,7 @@ mod thresholds;
 mod tracer;
 mod trigger_rule;
 mod triggers;
+mod works;
 
 use kernel::{
     prelude::*,

@@ -26,6 +26,7 @@ mod reconcile;
 mod recording;
 pub(crate) mod rules;
 mod trace_masks;
+mod works;
 
 use kernel::{
     prelude::*,
@@ -69,7 +70,8 @@ use crate::{
     },
     task_filter::TaskFilter,
     task_times::accounting::Accounts,
-    triggers::installed::InstalledRules, //
+    triggers::installed::InstalledRules,
+    works::FollowWork, //
 };
 
 /// The state of the module while it is loaded.
@@ -99,6 +101,8 @@ pub(crate) struct Array {
     /// Whether the buffer may contain records that only this module can print, and whose event type
     /// numbers may be reused after it is unloaded.
     has_own_records: bool,
+    /// Whether the trace array traces the work that its tasks queue.
+    follows_work: bool,
     /// The least duration in ns of a blocked interval whose chain is followed; 0 means none.
     chain_thresh_ns: u64,
     /// The profile, from the start of profiling until it is cleared.
@@ -175,6 +179,9 @@ pub(crate) struct State {
     resolved: Resolved,
     arrays: KVec<Array>,
     next_serial: usize,
+    /// Exists while a trace array follows work. Workers are filtered tasks while they execute it,
+    /// so it is dropped before `task_filter`.
+    works: Option<FollowWork>,
     /// The export of user markers, while anything needs them.
     marker_export: Option<MarkerExport>,
     /// Exists while sections are measured. It refers to `accounts`, so it is dropped before them.
@@ -223,6 +230,7 @@ impl State {
             resolved,
             arrays: KVec::new(),
             next_serial: 1,
+            works: None,
             task_filter: None,
             accounts: None,
             listened: false,

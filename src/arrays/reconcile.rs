@@ -59,6 +59,7 @@ impl State {
             rules_version: 0,
             needs_accounting: false,
             has_own_records: false,
+            follows_work: false,
             chain_thresh_ns: 0,
             profile: None,
         };
@@ -76,6 +77,7 @@ impl State {
         self.remove_filter(at, Arc::clone(&self.no_filter));
         let _ = self.arrays.remove(at);
         self.publish_chain_thresholds();
+        self.close_works();
     }
 
     /// Removes everything of this module from the kernel's trace arrays.

@@ -48,7 +48,7 @@ impl State {
     }
 
     /// Returns the slots of the trace arrays that `of` selects, as a mask.
-    fn slots(&self, of: impl Fn(&&Array) -> bool) -> u32 {
+    pub(super) fn slots(&self, of: impl Fn(&&Array) -> bool) -> u32 {
         let slots = self.arrays.iter().filter(of);
         slots
             .filter_map(|array| array.slot)
@@ -71,6 +71,7 @@ impl State {
         if self.accounts.is_some() {
             follow::follow(self.slots(|array| array.is_accounted()), self.listened);
         }
+        self.publish_followed();
         trace_mask::refresh();
         if let Some(accounts) = &self.accounts {
             accounts.end_update();

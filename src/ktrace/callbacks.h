@@ -79,6 +79,13 @@ struct ktrace_call_callbacks {
 	void (*overrun)(const void *data);
 };
 
+/* `WorkWatcher` in task/works.rs. */
+struct ktrace_work_callbacks {
+	void (*queued)(unsigned long work, bool in_task);
+	void (*started)(unsigned long work);
+	void (*ended)(unsigned long work, unsigned long function);
+};
+
 /* `MarkerWatcher` in record/marker_export.rs. */
 typedef void (*ktrace_marker_t)(const void *record, unsigned int size);
 

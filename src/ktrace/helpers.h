@@ -85,6 +85,10 @@ void ktrace_free_delay(struct ktrace_delay *delay);
 int ktrace_watch_trace_marker(ktrace_marker_t marker);
 void ktrace_unwatch_trace_marker(void);
 
+/* in works.c, */
+int ktrace_watch_works(const struct ktrace_work_callbacks *callbacks);
+void ktrace_unwatch_works(void);
+
 /* in signals.c, */
 int ktrace_watch_signals(ktrace_signal_t signal);
 void ktrace_unwatch_signals(void);

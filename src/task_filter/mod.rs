@@ -55,6 +55,7 @@ mod filter_updates;
 mod filters;
 mod hooks;
 mod inherited;
+mod lend;
 mod recheck;
 mod set_filter;
 mod task_info;

@@ -59,6 +59,23 @@ pub(crate) struct ChainLink {
     pub(crate) caller: usize,
 }
 
+/// Work that a worker has executed for a task. Probes on the event may read it: see `events.c`.
+#[repr(C)]
+pub(crate) struct Work {
+    /// The address of its function.
+    pub(crate) function: usize,
+    /// The name of the task that has queued it.
+    pub(crate) comm: Comm,
+    /// The id of that task.
+    pub(crate) pid: i32,
+    /// How long it was queued, in ns.
+    pub(crate) queued_ns: u64,
+    /// How long the worker ran, waited for a CPU and was blocked while it executed the work, in ns.
+    pub(crate) run_ns: u64,
+    pub(crate) wait_ns: u64,
+    pub(crate) block_ns: u64,
+}
+
 /// The total time of a task off its CPU up to now. The difference of two values is the time in
 /// between.
 #[derive(Clone, Copy, Default)]

@@ -26,6 +26,7 @@ pub mod signals;
 pub mod task_mask;
 pub mod task_ref;
 pub mod trace_mask;
+pub mod works;
 
 pub use comm::Comm;
 pub use task_ref::Task;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The file `chain_thresh`: from which blocked time on the chain of wakeups is followed.
+//! The files `chain_thresh` and `follow_work`: from which blocked time on the chain of wakeups is
+//! followed, and whether the work of traced tasks is traced.
 
 use kernel::{
     prelude::*,
@@ -11,6 +12,7 @@ use kernel::{
 use super::Control;
 use crate::{
     arrays::STATE,
+    filter::input::parse_switch,
     thresholds::parse_us, //
 };
 
@@ -26,6 +28,15 @@ impl Control {
         state.set_chain_thresh(self.serial, ns)?;
         self.replace = false;
         Ok(())
+    }
+
+    pub(super) fn set_follow_work(&self, data: &[u8]) -> Result {
+        let Some(on) = parse_switch(data).map_err(|error| self.refuse(data, &error))? else {
+            return Ok(());
+        };
+        let mut state = STATE.lock();
+        let state = state.as_mut().ok_or(ENODEV)?;
+        state.set_follow_work(self.serial, on)
     }
 
     pub(super) fn show_chain_thresh(&self, out: &SeqFile) -> Result {
