@@ -13,6 +13,7 @@ use crate::{
     chain_thresholds::least_ns,
     events,
     ktrace::task::{
+        irqs::Irq,
         sched_state::caller_of,
         Task, //
     },
@@ -91,6 +92,7 @@ impl Accounts {
             let mut link = ChainLink {
                 block_ns,
                 waker,
+                irq: Irq::from_code(waker.irq).name(),
                 hop,
                 is_known: true,
                 state: 0,

@@ -16,6 +16,7 @@ struct ferrotrace_waker {
 	char comm[TASK_COMM_LEN];
 	pid_t pid;
 	u8 context;
+	u16 irq;
 };
 
 struct ferrotrace_block {
@@ -32,6 +33,7 @@ struct ferrotrace_totals {
 struct ferrotrace_chain_link {
 	u64 block_ns;
 	struct ferrotrace_waker waker;
+	char irq[TASK_COMM_LEN];
 	u8 hop;
 	bool is_known;
 	u32 state;

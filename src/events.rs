@@ -292,6 +292,7 @@ trace_event! {
         waker_comm: Comm = link.waker.comm,
         waker_pid: Pid = Pid(link.waker.pid),
         waker_context: u8 = link.waker.context,
+        waker_irq: Comm = link.irq,
         known: bool = link.is_known,
         state: u32 = link.state,
         waker_block_ns: u64 = link.waker_block_ns,
@@ -299,9 +300,9 @@ trace_event! {
     }
 
     print "comm={} pid={} block={} [ns] hop={} waker_comm={} waker_pid={} waker_context={} \
-        waker_block={} [ns] state={} caller={} known={}",
+        waker_irq={} waker_block={} [ns] state={} caller={} known={}",
         comm, pid, block_ns, hop, waker_comm, waker_pid, symbolic(waker_context, CONTEXTS),
-        waker_block_ns, symbolic(state, STATE_NAMES), caller, known;
+        waker_irq, waker_block_ns, symbolic(state, STATE_NAMES), caller, known;
 }
 
 trace_event! {

@@ -15,6 +15,7 @@ use crate::{
         task::{
             all_tasks,
             follow,
+            irqs::Irq,
             saved_cmdlines,
             sched::{
                 self,
@@ -61,6 +62,10 @@ use crate::{
 };
 
 bind_sched_hooks!(Accounts);
+
+/// Contexts of wakers, as in [`events::CONTEXTS`].
+const SOFTIRQ: u32 = 1;
+const HARDIRQ: u32 = 2;
 
 impl Accounts {
     fn leaves(&self, task: Task<'_>, state: u32, now_ns: u64, clock: Option<Reading>) {
@@ -157,11 +162,17 @@ impl SchedHooks for Accounts {
         let Some(account) = self.find(task) else {
             return;
         };
+        // The names of interrupts are for chains.
+        let irq = match context {
+            SOFTIRQ | HARDIRQ if chain_thresholds::are_wanted() => Irq::current(context == SOFTIRQ),
+            _ => Irq::default(),
+        };
         with_current(|waker| {
             account.waker.set(&Waker {
                 comm: waker.comm(),
                 pid: waker.pid(),
                 context: context as u8,
+                irq: irq.code(),
             });
         });
         if !account.current.is_of(task.switches()) {

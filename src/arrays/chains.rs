@@ -8,7 +8,10 @@ use super::{
     Array,
     State, //
 };
-use crate::chain_thresholds;
+use crate::{
+    chain_thresholds,
+    ktrace::task::irqs::IrqWatch, //
+};
 
 impl Array {
     /// Returns the least duration in ns of a blocked interval whose chain is followed; 0 means
@@ -24,13 +27,17 @@ impl State {
     ///
     /// # Errors
     ///
-    /// `ENODEV` if there is no such trace array; `ENOSPC` if 32 others have a threshold.
+    /// `ENODEV` if there is no such trace array; `ENOSPC` if 32 others have a threshold; those of
+    /// [`IrqWatch::new`].
     pub(crate) fn set_chain_thresh(&mut self, serial: usize, ns: u64) -> Result {
         let at = self.index_by_serial(serial).ok_or(ENODEV)?;
         let others = self.arrays.iter().enumerate();
         let others = others.filter(|(n, array)| *n != at && array.chain_thresh_ns != 0);
         if ns != 0 && others.count() >= chain_thresholds::MAX {
             return Err(ENOSPC);
+        }
+        if ns != 0 && self.irqs.is_none() {
+            self.irqs = Some(IrqWatch::new(self.resolved)?);
         }
         if let Some(array) = self.arrays.get_mut(at) {
             array.chain_thresh_ns = ns;
@@ -40,12 +47,16 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn publish_chain_thresholds(&self) {
+    /// Updates from which durations on chains are followed. May sleep.
+    pub(super) fn publish_chain_thresholds(&mut self) {
         let arrays = self
             .arrays
             .iter()
             .filter(|array| array.chain_thresh_ns != 0);
         chain_thresholds::set_thresholds(arrays.map(|array| (array.tr, array.chain_thresh_ns)));
+        if !chain_thresholds::are_wanted() {
+            self.irqs = None;
+        }
     }
 
     /// Keeps the recent blocked intervals of all existing tasks, if chains are followed.

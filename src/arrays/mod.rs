@@ -54,6 +54,7 @@ use crate::{
         record::marker_export::MarkerExport,
         sync::module_global::ModuleGlobal,
         task::{
+            irqs::IrqWatch,
             registration::Registration,
             saved_cmdlines::Names,
             sched,
@@ -214,6 +215,8 @@ pub(crate) struct State {
     markers: Option<MarkerWatch>,
     /// The probe on signals, while a rule needs it.
     signals: Option<SignalWatch>,
+    /// The probes on interrupts, while chains of wakeups are followed.
+    irqs: Option<IrqWatch>,
     /// Markers cannot be watched, so entries are always written when calls begin.
     has_no_markers: bool,
 }
@@ -243,6 +246,7 @@ impl State {
             no_filter,
             markers: None,
             signals: None,
+            irqs: None,
             marker_export: None,
             measuring: None,
             has_no_markers: false,

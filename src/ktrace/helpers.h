@@ -85,6 +85,12 @@ void ktrace_free_delay(struct ktrace_delay *delay);
 int ktrace_watch_trace_marker(ktrace_marker_t marker);
 void ktrace_unwatch_trace_marker(void);
 
+/* in irqs.c, */
+int ktrace_watch_irqs(void);
+void ktrace_unwatch_irqs(void);
+u16 ktrace_irq_now(bool is_softirq);
+bool ktrace_irq_name(u16 code, char *name);
+
 /* in works.c, */
 int ktrace_watch_works(const struct ktrace_work_callbacks *callbacks);
 void ktrace_unwatch_works(void);

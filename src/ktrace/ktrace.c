@@ -18,6 +18,7 @@
 #include "task/saved_cmdlines.c"
 #include "task/sched.c"
 #include "task/signals.c"
+#include "task/irqs.c"
 #include "task/works.c"
 #include "compact/compact.c"
 #include "compact/selftest.c"

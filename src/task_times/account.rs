@@ -31,13 +31,15 @@ pub(crate) const AWAKE: u64 = u64::MAX;
 /// A [`Waker`], stored in words that other contexts may read while it changes.
 #[derive(Default)]
 pub(crate) struct StoredWaker {
+    /// The id in bits 0 to 31, the context in bits 32 to 39, the interrupt in bits 40 to 55.
     pid_context: RelaxedU64,
     comm: AtomicComm,
 }
 
 impl StoredWaker {
     pub(crate) fn set(&self, waker: &Waker) {
-        let bits = u64::from(waker.pid as u32) | u64::from(waker.context) << 32;
+        let pid = u64::from(waker.pid as u32);
+        let bits = pid | u64::from(waker.context) << 32 | u64::from(waker.irq) << 40;
         self.pid_context.set(bits);
         self.comm.set(waker.comm);
     }
@@ -48,6 +50,7 @@ impl StoredWaker {
             comm: self.comm.get(),
             pid: bits as i32,
             context: (bits >> 32) as u8,
+            irq: (bits >> 40) as u16,
         }
     }
 }

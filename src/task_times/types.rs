@@ -15,6 +15,9 @@ pub(crate) struct Waker {
     pub(crate) pid: i32,
     /// 0: that task itself; 1 to 3: a softirq, hardirq or NMI on top of it.
     pub(crate) context: u8,
+    /// The interrupt, a result of [`Irq::code`](crate::ktrace::task::irqs::Irq::code), if it is
+    /// known.
+    pub(crate) irq: u16,
 }
 
 /// A blocked interval of a task. Probes on the events may read it: see `events.c`.
@@ -47,6 +50,8 @@ pub(crate) struct ChainLink {
     pub(crate) block_ns: u64,
     /// The waker of the task before it in the chain.
     pub(crate) waker: Waker,
+    /// The name of the interrupt or softirq, if this waker is one and it is known.
+    pub(crate) irq: Comm,
     /// The place in the chain, from 1 on.
     pub(crate) hop: u8,
     /// Whether it is known if this waker was blocked itself.

@@ -14,6 +14,7 @@ mod callbacks;
 pub mod comm;
 pub mod follow;
 pub mod hooks;
+pub mod irqs;
 pub mod pid_map;
 pub mod registration;
 pub mod saved_cmdlines;
