@@ -45,6 +45,15 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| EXPECTED.into())
 }
 
+/// Parses a duration of 1us or more. Returns its whole microseconds.
+pub fn micros(text: &str) -> Result<u64, String> {
+    match u64::try_from(duration(text)?.as_micros()) {
+        Ok(0) => Err("the shortest threshold is 1us".into()),
+        Ok(micros) => Ok(micros),
+        Err(_) => Err("the threshold is too long".into()),
+    }
+}
+
 /// A threshold of the call graph: calls that take less are not recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Threshold(String);
@@ -58,10 +67,7 @@ impl Threshold {
             (Some(part @ ("total" | "run" | "wait" | "block")), Some(time), None) => (part, time),
             _ => return Err("expected [total|run|wait|block] TIME, such as 'block 2ms'".into()),
         };
-        match duration(time)?.as_micros() {
-            0 => Err("the shortest threshold is 1us".into()),
-            micros => Ok(Self(format!("{part} {micros}"))),
-        }
+        Ok(Self(format!("{part} {}", micros(time)?)))
     }
 
     /// Returns the threshold as `ferrotrace/tracing_thresh` expects it.
@@ -105,6 +111,20 @@ mod tests {
         assert_eq!(duration("1h"), Ok(Duration::from_secs(3600)));
         for wrong in ["", "2", "ms", "0s", "-1s", "1.1.1s", "2 weeks", "1e9s"] {
             assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn microseconds() {
+        assert_eq!(micros("20ms"), Ok(20_000));
+        assert_eq!(micros("1.5us"), Ok(1));
+        for (wrong, message) in [
+            ("20", "with a unit"),
+            ("999ns", "the shortest threshold is 1us"),
+            ("99999999999999h", "the threshold is too long"),
+        ] {
+            let error = micros(wrong).expect_err(wrong);
+            assert!(error.contains(message), "{wrong}: {error}");
         }
     }
 

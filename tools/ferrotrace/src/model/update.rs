@@ -43,6 +43,7 @@ pub(super) fn subject(event: &Event<'_>) -> Option<TaskId> {
         Kind::Fork { child, .. } => Some(TaskId::new(child.pid, event.cpu)),
         Kind::Function { .. }
         | Kind::Section { .. }
+        | Kind::Chain { .. }
         | Kind::Trigger { .. }
         | Kind::Marker { .. }
         | Kind::Lost { .. }
@@ -147,6 +148,7 @@ impl Task {
             Kind::Fork { child, .. } => self.name = child,
             Kind::Function { .. }
             | Kind::Section { .. }
+            | Kind::Chain { .. }
             | Kind::Trigger { .. }
             | Kind::Marker { .. }
             | Kind::Lost { .. }

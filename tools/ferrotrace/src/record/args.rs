@@ -21,6 +21,8 @@ Examples:
   ferrotrace record -n 'nginx*' -l 'vfs_*'    tasks by name, some functions; Ctrl-C ends it
   ferrotrace record -p 1234 --over 'block 2ms'  only calls that were blocked for 2 ms or more
   ferrotrace record -a --no-calls --time 10s  the states of all tasks, without calls
+  ferrotrace record -n 'cam*' --no-calls --chains 20ms
+                                              why tasks were blocked for 20 ms or more
   ferrotrace record -n 'cam*' --compact -b 64M --on 'exit vfs_read if block > 20ms' --after 2s
                                               for days, with a file each time this happens
 
@@ -58,6 +60,11 @@ pub struct Args {
     /// one of the thresholds is enough.
     #[arg(long, value_name = "[PART ]TIME", value_parser = units::Threshold::parse)]
     pub over: Vec<units::Threshold>,
+
+    /// Records the chain of wakeups behind each blocked interval that takes this time or more: the
+    /// waker, what the waker was blocked on itself, the waker of the waker, and so on.
+    #[arg(long, value_name = "TIME", value_parser = units::micros, conflicts_with = "no_events")]
+    pub chains: Option<u64>,
 
     /// Records calls only down to this depth.
     #[arg(short = 'D', long, value_name = "LEVELS")]
@@ -160,7 +167,10 @@ impl Args {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
+    use clap::{
+        error::ErrorKind,
+        Parser, //
+    };
 
     #[derive(Parser)]
     struct Cli {
@@ -182,6 +192,22 @@ mod tests {
             let args = parse(line);
             assert_eq!(args.command, ["ls", "-l", "/"]);
             assert!(args.tasks.follow && args.check().is_ok());
+        }
+    }
+
+    #[test]
+    fn chains_need_events() {
+        assert_eq!(parse("-a").chains, None);
+        assert_eq!(parse("-a --no-calls --chains 20ms").chains, Some(20_000));
+        let error = |line: &str| {
+            let words = std::iter::once("record").chain(line.split_whitespace());
+            Cli::try_parse_from(words).err().map(|error| error.kind())
+        };
+        let conflict = error("-a --no-events --chains 20ms");
+        assert_eq!(conflict, Some(ErrorKind::ArgumentConflict));
+        for wrong in ["20", "100ns", "0s", "block"] {
+            let kind = error(&format!("-a --chains {wrong}"));
+            assert_eq!(kind, Some(ErrorKind::ValueValidation), "{wrong}");
         }
     }
 

@@ -21,6 +21,9 @@ use crate::{
 /// The option that copies the markers of the recorded tasks to the instance.
 const MARKERS: &str = "ferro-markers";
 
+/// The control file of the threshold for chains of wakeups, in us.
+const CHAINS: &str = "ferrotrace/chain_thresh";
+
 /// Checks that the tasks and the module exist, and that the event names are valid.
 pub fn check(args: &Args) -> anyhow::Result<()> {
     args.tasks.check()?;
@@ -46,6 +49,14 @@ pub fn configure(instance: &Instance, args: &Args) -> anyhow::Result<()> {
     }
     for threshold in &args.over {
         instance.append("ferrotrace/tracing_thresh", threshold.as_str())?;
+    }
+    if let Some(micros) = args.chains {
+        if !instance.path(CHAINS).exists() {
+            bail!("--chains: the loaded module does not report chains (no file {CHAINS})");
+        }
+        instance
+            .write(CHAINS, &micros.to_string())
+            .context("--chains")?;
     }
     if let Some(depth) = args.max_depth {
         instance.write("ferrotrace/max_graph_depth", &depth.to_string())?;

@@ -100,12 +100,17 @@ pub struct Waker {
 impl Waker {
     /// Returns the name of the context.
     pub fn context_name(&self) -> &'static str {
-        match self.context {
-            0 => "task",
-            1 => "softirq",
-            2 => "hardirq",
-            _ => "nmi",
-        }
+        context_name(self.context)
+    }
+}
+
+/// Returns the name of a context, as in [`Waker`].
+pub fn context_name(context: u8) -> &'static str {
+    match context {
+        0 => "task",
+        1 => "softirq",
+        2 => "hardirq",
+        _ => "nmi",
     }
 }
 
@@ -285,6 +290,18 @@ pub enum Kind<'a> {
         run_ns: u64,
         wait_ns: u64,
         block_ns: u64,
+    },
+    /// A part of the chain of wakeups that ended a blocked interval of `task` of `block_ns`. `hop`
+    /// is its number, from 1 on. `blocked` has a waker, and where this waker was blocked itself,
+    /// for `waker_block_ns` of the interval. If not `is_known`, the kernel does not know whether it
+    /// was blocked.
+    Chain {
+        task: TaskName,
+        hop: u8,
+        block_ns: u64,
+        blocked: Blocked,
+        is_known: bool,
+        waker_block_ns: u64,
     },
     /// A trigger rule about `task` fired. `rule` is the number of its line, `text` the rule.
     Trigger {

@@ -201,6 +201,15 @@ enum Body<'a> {
         block_ns: u64,
         name: String,
     },
+    TaskChain {
+        task: Task,
+        hop: u8,
+        block_ns: u64,
+        known: bool,
+        waker_block_ns: u64,
+        #[serde(flatten)]
+        block: Block<'a>,
+    },
     Trigger {
         task: Task,
         rule: u32,
@@ -368,6 +377,21 @@ impl<'a> Json<'a> {
                 wait_ns,
                 block_ns,
                 name: String::from_utf8_lossy(name).into_owned(),
+            },
+            Kind::Chain {
+                task,
+                hop,
+                block_ns,
+                blocked,
+                is_known,
+                waker_block_ns,
+            } => Body::TaskChain {
+                task: Task::new(&task),
+                hop,
+                block_ns,
+                known: is_known,
+                waker_block_ns,
+                block: Block::new(&blocked, symbols),
             },
             Kind::Trigger {
                 task,

@@ -114,7 +114,7 @@ impl Decoder {
 type Make = fn(&Fields<'_>) -> Option<Box<Reader>>;
 
 /// The events that are known. A function returns `None` if an event lacks a field.
-const READERS: [(&CStr, &CStr, Make); 16] = [
+const READERS: [(&CStr, &CStr, Make); 17] = [
     (c"ftrace", c"function", calls::function),
     (c"ftrace", c"funcgraph_entry", calls::entry),
     (c"ftrace", c"funcgraph_exit", calls::exit),
@@ -130,5 +130,6 @@ const READERS: [(&CStr, &CStr, Make); 16] = [
     (c"ferrotrace", c"task_set_comm", tasks::set_comm),
     (c"ferrotrace", c"task_exit", tasks::exit),
     (c"ferrotrace", c"task_section", tasks::section),
+    (c"ferrotrace", c"task_chain", tasks::chain),
     (c"ferrotrace", c"trigger", tasks::trigger),
 ];

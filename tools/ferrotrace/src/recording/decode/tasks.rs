@@ -162,6 +162,24 @@ pub(super) fn section(fields: &Fields<'_>) -> Option<Box<Reader>> {
     }))
 }
 
+pub(super) fn chain(fields: &Fields<'_>) -> Option<Box<Reader>> {
+    let task = fields.task(c"pid", c"comm")?;
+    let (hop, block_ns) = (fields.number(c"hop")?, fields.number(c"block_ns")?);
+    let blocked = fields.blocked()?;
+    let is_known = fields.number(c"known")?;
+    let waker_block_ns = fields.number(c"waker_block_ns")?;
+    Some(Box::new(move |data, symbols| {
+        Some(Kind::Chain {
+            task: task.get(data)?,
+            hop: u8::try_from(hop.get(data)?).ok()?,
+            block_ns: block_ns.get(data)?,
+            blocked: blocked.get(data, symbols)?,
+            is_known: is_known.get(data)? != 0,
+            waker_block_ns: waker_block_ns.get(data)?,
+        })
+    }))
+}
+
 pub(super) fn trigger(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let task = fields.task(c"pid", c"comm")?;
     let (rule, value) = (fields.number(c"rule")?, fields.number(c"value")?);
