@@ -13,10 +13,12 @@ use std::{
         HashMap,
         HashSet, //
     },
-    fs, //
+    fs,
+    path::Path, //
 };
 
 use common::{
+    data,
     ferrotrace,
     output,
     recording,
@@ -39,11 +41,14 @@ struct Trace {
 }
 
 fn timeline(name: &str, arguments: &[&str]) -> Vec<Packet> {
-    let path = recording("timeline", name);
-    let out = temporary("timeline", &format!("{name}.pftrace"));
+    timeline_of(&recording("timeline", name), arguments)
+}
+
+fn timeline_of(path: &Path, arguments: &[&str]) -> Vec<Packet> {
+    let out = path.with_extension("pftrace");
     let mut all = vec!["-o", out.to_str().expect("UTF-8")];
     all.extend(arguments);
-    assert_eq!(output("timeline", &path, &all), "");
+    assert_eq!(output("timeline", path, &all), "");
     let content = fs::read(&out).expect("a timeline");
     Trace::decode(content.as_slice()).expect("protobuf").packets
 }
@@ -256,4 +261,93 @@ fn triggers_are_instants_of_their_tasks() {
             (3_723_564, "a text", vec![]),
         ]
     );
+}
+
+/// Returns the track of a task, and the track of the reasons why it was off the CPU.
+fn tracks_of(packets: &[Packet], tid: i32) -> (u64, u64) {
+    let tracks = || packets.iter().filter_map(|packet| packet.track.as_ref());
+    let task = tracks().find(|track| {
+        let thread = track.thread.as_ref();
+        thread.is_some_and(|thread| thread.tid == Some(tid))
+    });
+    let task = task.and_then(|track| track.uuid).expect("a track");
+    let reasons = tracks()
+        .find(|track| track.parent == Some(task) && track.name.as_deref() == Some("why off CPU"));
+    (task, reasons.and_then(|track| track.uuid).expect("a track"))
+}
+
+/// Returns the events of a track that have arguments with texts only, with their times.
+fn texts(packets: &[Packet], track: u64, kind: TrackEventKind) -> Vec<(u64, Vec<&str>)> {
+    packets
+        .iter()
+        .filter_map(|packet| Some((packet.timestamp?, packet.track_event.as_ref()?)))
+        .filter(|(_, event)| event.track == Some(track) && event.kind == Some(kind.into()))
+        .filter(|(_, event)| !event.arguments.is_empty())
+        .map(|(time, event)| {
+            let arguments = event.arguments.iter();
+            let texts = arguments.map(|argument| argument.text.as_deref().expect("a text"));
+            (time, texts.collect())
+        })
+        .collect()
+}
+
+/// The chain of the task 135, and its parts.
+const CHAIN: [&str; 5] = [
+    "chain-b (poll_schedule_timeout.constprop.0) <- chain-c (do_wait) <- sleep \
+     (hrtimer_nanosleep) <- hardirq",
+    "chain-b-136: blocked for 242.332 ms in poll_schedule_timeout.constprop.0 (S)",
+    "chain-c-137: blocked for 214.660 ms in do_wait (S)",
+    "sleep-138: blocked for 200.607 ms in hrtimer_nanosleep (S)",
+    "hardirq",
+];
+
+#[test]
+fn slices_of_long_waits_have_chains() {
+    let packets = timeline("chains", &[]);
+    let (task, reasons) = tracks_of(&packets, 135);
+    let ends = texts(&packets, reasons, TrackEventKind::End);
+    let [(end, arguments)] = &ends[..] else {
+        panic!("{ends:?}");
+    };
+    assert_eq!(arguments[..], CHAIN);
+    // The slice before this end is the blocked interval; the next one begins at its end.
+    let mut begins: Vec<_> = packets
+        .iter()
+        .filter_map(|packet| Some((packet.timestamp?, packet.track_event.as_ref()?)))
+        .filter(|(_, event)| event.track == Some(reasons))
+        .filter(|(_, event)| event.kind == Some(TrackEventKind::Begin.into()))
+        .map(|(time, event)| (time, event.name.as_deref().expect("a name")))
+        .collect();
+    begins.sort_unstable();
+    let next = begins.iter().position(|(time, _)| time >= end);
+    let next = next.expect("the task waits for a CPU then");
+    assert_eq!(
+        begins[next - 1],
+        (end - 243_467_460, "poll_schedule_timeout.constprop.0 (S)")
+    );
+    assert_eq!(begins[next], (*end, "waiting for an idle CPU"));
+    // No chain is shown twice, and each of them is shown.
+    assert!(texts(&packets, task, TrackEventKind::Instant).is_empty());
+    for (tid, parts) in [(136, 3), (137, 2), (139, 4), (140, 3), (141, 2)] {
+        let (_, reasons) = tracks_of(&packets, tid);
+        let ends = texts(&packets, reasons, TrackEventKind::End);
+        let counts: Vec<_> = ends.iter().map(|(_, texts)| texts.len()).collect();
+        assert_eq!(counts, [1 + parts], "{tid}: {ends:?}");
+    }
+}
+
+#[test]
+fn chains_without_a_slice_are_instants() {
+    let mut content = data("chains.dat");
+    // The program does not know this event.
+    let name = b"name: task_block\n";
+    let at = content.windows(name.len()).position(|bytes| bytes == name);
+    content[at.expect("a format") + name.len() - 2] = b'x';
+    let path = temporary("timeline", "no-blocks.dat");
+    fs::write(&path, content).expect("a recording");
+    let packets = timeline_of(&path, &[]);
+    let (task, reasons) = tracks_of(&packets, 135);
+    assert!(texts(&packets, reasons, TrackEventKind::End).is_empty());
+    let instants = texts(&packets, task, TrackEventKind::Instant);
+    assert_eq!(instants, [(5_640_116_765, CHAIN.to_vec())]);
 }

@@ -7,6 +7,7 @@
 //! passes everything that ended to a [`Visitor`].
 
 mod calls;
+mod chains;
 mod nesting;
 mod places;
 mod split;
@@ -30,6 +31,13 @@ pub use calls::{
     Call,
     Ending,
     OpenCall, //
+};
+pub use chains::{
+    chain_text,
+    Chain,
+    Link,
+    Step,
+    Was, //
 };
 pub use nesting::Nesting;
 pub use places::{
@@ -73,12 +81,18 @@ pub trait Visitor {
     fn call_end(&mut self, task: &Task, call: &Call) {
         let _ = (task, call);
     }
+
+    /// A chain of wakeups is complete. The blocked interval of the task has ended before.
+    fn chain(&mut self, chain: &Chain) {
+        let _ = chain;
+    }
 }
 
 /// The state of the model between two events.
 #[derive(Default)]
 pub struct Model {
     tasks: FxHashMap<TaskId, Task>,
+    chains: chains::Chains,
     /// The time of the first event.
     first: Option<u64>,
     /// The time of the latest event.
@@ -100,6 +114,9 @@ impl Model {
                 task.lost(event.cpu, event.time);
             }
             return;
+        }
+        if let Kind::Chain { .. } = event.kind {
+            return self.chains.event(event, |chain| visitor.chain(chain));
         }
         let Some(subject) = update::subject(event) else {
             return;
@@ -123,6 +140,7 @@ impl Model {
 
     /// Ends all states and calls at the time of the latest event.
     pub fn finish(&mut self, visitor: &mut impl Visitor) {
+        self.chains.finish(|chain| visitor.chain(chain));
         let mut tasks: Vec<_> = self.tasks.drain().map(|(_, task)| task).collect();
         tasks.sort_unstable_by_key(Task::id);
         for mut task in tasks {

@@ -27,6 +27,7 @@ use crate::sys::{
 
 pub use decode::Decoder;
 pub use event::{
+    context_name,
     printable,
     state_name, //
     Blocked,

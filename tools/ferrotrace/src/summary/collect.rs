@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     model::{
         Call,
+        Chain,
         Detail,
         Ending,
         Interval,
@@ -26,6 +27,10 @@ use crate::{
 };
 
 use super::{
+    chains::{
+        ChainSums,
+        Chains, //
+    },
     sections::{
         SectionSums,
         Sections,
@@ -89,6 +94,8 @@ pub struct Summary {
     pub blocked: Vec<(Place, Sum)>,
     /// The tasks that had the CPU while others waited, sorted by time.
     pub behind: Vec<(TaskName, Sum)>,
+    /// The chains of wakeups, sorted by time.
+    pub chains: Vec<ChainSums>,
     /// The sections that programs marked, sorted.
     pub sections: Vec<SectionSums>,
     /// The triggers that fired, in the order of their times.
@@ -98,6 +105,7 @@ pub struct Summary {
     by_place: FxHashMap<Place, Sum>,
     by_call_place: FxHashMap<Place, Sum>,
     by_prev: FxHashMap<TaskName, Sum>,
+    by_chain: Chains,
     by_section: Sections,
 }
 
@@ -151,6 +159,7 @@ impl Summary {
         self.behind = self.by_prev.drain().collect();
         self.behind
             .sort_by_key(|(task, sum)| (std::cmp::Reverse(sum.total), task.pid));
+        self.chains = self.by_chain.take();
         self.sections = self.by_section.take(sort);
     }
 
@@ -219,5 +228,9 @@ impl Visitor for Summary {
                 sum.add(call.own.block);
             }
         }
+    }
+
+    fn chain(&mut self, chain: &Chain) {
+        self.by_chain.add(chain);
     }
 }

@@ -7,15 +7,21 @@ use std::io;
 use serde::Serialize;
 
 use super::{
+    chains::ChainSums,
     collect::Summary,
     sections::SectionSums, //
 };
 use crate::{
     model::{
         Split,
-        Sum, //
+        Step,
+        Sum,
+        Was, //
     },
-    recording::state_name, //
+    recording::{
+        context_name,
+        state_name, //
+    },
 };
 
 #[derive(Serialize)]
@@ -29,6 +35,7 @@ struct Document<'a> {
     functions: Vec<Function<'a>>,
     blocked: Vec<Blocked<'a>>,
     waited_behind: Vec<Behind>,
+    chains: Vec<Chain<'a>>,
     sections: Vec<Section<'a>>,
     triggers: Vec<Trigger<'a>>,
 }
@@ -118,6 +125,56 @@ struct Behind {
     comm: String,
     #[serde(flatten)]
     intervals: Intervals,
+}
+
+#[derive(Serialize)]
+struct Chain<'a> {
+    comm: String,
+    chain: String,
+    wakers: Vec<Link<'a>>,
+    #[serde(flatten)]
+    intervals: Intervals,
+}
+
+impl<'a> Chain<'a> {
+    fn new(chain: &ChainSums, names: &'a [String]) -> Self {
+        Self {
+            comm: chain.comm.to_string(),
+            chain: chain.text(names),
+            wakers: chain
+                .steps
+                .iter()
+                .map(|step| Link::new(step, names))
+                .collect(),
+            intervals: Intervals::new(&chain.sum),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Link<'a> {
+    waker_comm: Option<String>,
+    waker_context: &'static str,
+    blocked: Option<bool>,
+    function: Option<&'a str>,
+}
+
+impl<'a> Link<'a> {
+    fn new(step: &Step, names: &'a [String]) -> Self {
+        Self {
+            waker_comm: (step.context == 0).then(|| step.comm.to_string()),
+            waker_context: context_name(step.context),
+            blocked: match step.was {
+                Was::Blocked(_) => Some(true),
+                Was::Awake => Some(false),
+                Was::Unknown => None,
+            },
+            function: match step.was {
+                Was::Blocked(Some(func)) => names.get(func.index()).map(String::as_str),
+                _ => None,
+            },
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -213,6 +270,8 @@ pub fn write(out: &mut impl io::Write, summary: &Summary, names: &[String]) -> i
         comm: task.comm.to_string(),
         intervals: Intervals::new(sum),
     });
+    let chains = summary.chains.iter();
+    let chains = chains.map(|chain| Chain::new(chain, names));
     let document = Document {
         schema: "ferrotrace-summary-1",
         duration_ns: summary.duration,
@@ -230,6 +289,7 @@ pub fn write(out: &mut impl io::Write, summary: &Summary, names: &[String]) -> i
         functions: functions.collect(),
         blocked: blocked.collect(),
         waited_behind: waited_behind.collect(),
+        chains: chains.collect(),
         sections: summary.sections.iter().map(Section::new).collect(),
         triggers: summary.triggers.iter().map(Trigger::new).collect(),
     };

@@ -2,6 +2,7 @@
 
 //! `ferrotrace summary`: shows where the time went.
 
+mod chains;
 mod collect;
 mod json;
 mod sections;
@@ -48,7 +49,8 @@ pub use text::{
 ///
 /// For each task and function, times are divided into run (on a CPU), wait (runnable, but without a
 /// CPU) and block (not runnable). So are those of the sections that programs mark through
-/// trace_marker. The last table lists the triggers that fired.
+/// trace_marker. Other tables have the chains of wakeups behind long waits, and the triggers that
+/// fired.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ferrotrace summary

@@ -103,8 +103,26 @@ pub fn write(
         }
         write_rest(out, summary.behind.len(), limit, "tasks")?;
     }
+    write_chains(out, summary, names, limit)?;
     write_sections(out, summary, limit)?;
     write_triggers(out, summary, limit)
+}
+
+fn write_chains(
+    out: &mut impl io::Write,
+    summary: &Summary,
+    names: &[String],
+    limit: usize,
+) -> io::Result<()> {
+    if summary.chains.is_empty() {
+        return Ok(());
+    }
+    write_head(out, "BLOCKED/ms", "TASK: CHAIN")?;
+    for chain in summary.chains.iter().take(limit) {
+        write_sum(out, &chain.sum)?;
+        writeln!(out, "{}: {}", chain.comm, chain.text(names))?;
+    }
+    write_rest(out, summary.chains.len(), limit, "chains")
 }
 
 fn write_sections(out: &mut impl io::Write, summary: &Summary, limit: usize) -> io::Result<()> {

@@ -7,6 +7,7 @@ use std::io::Write;
 use rustc_hash::FxHashMap;
 
 use super::{
+    chains::KeptEnd,
     marks::Marks,
     messages::{
         BlockedReason,
@@ -30,6 +31,7 @@ use super::{
 use crate::{
     model::{
         Call,
+        Chain,
         Detail,
         Ending,
         Interval,
@@ -66,12 +68,15 @@ pub struct Kept {
     ran_on: FxHashMap<TaskId, usize>,
     /// When the latest task on each CPU left it.
     left: FxHashMap<usize, u64>,
+    /// The ends of the slices of blocked intervals that are not written yet.
+    pub ends: FxHashMap<TaskId, KeptEnd>,
     next_flow: u64,
     lost: u64,
 }
 
 #[derive(Clone, Copy)]
 struct Wakeup {
+    time: u64,
     waker: Waker,
     flow: Option<u64>,
 }
@@ -224,15 +229,27 @@ impl<W: Write> Convert<'_, '_, W> {
     }
 
     fn off_cpu(&mut self, task: &Task, interval: &Interval, event: TrackEvent) {
-        let track = self.tracks(task).off_cpu();
-        self.writer
-            .event(interval.start, track, TrackEventKind::Begin, event);
+        let track = self.begin_off_cpu(task, interval, event);
         let end = TrackEvent::default();
         self.writer
             .event(interval.end, track, TrackEventKind::End, end);
     }
 
-    /// Writes the slice for an interval in which a task was blocked.
+    fn begin_off_cpu(&mut self, task: &Task, interval: &Interval, event: TrackEvent) -> u64 {
+        let track = self.tracks(task).off_cpu();
+        self.writer
+            .event(interval.start, track, TrackEventKind::Begin, event);
+        track
+    }
+
+    /// Returns whether a task that waits for a CPU was woken at `time` or before.
+    pub(super) fn woken_before(&self, id: TaskId, time: u64) -> bool {
+        let wakeup = self.kept.wakeups.get(&id);
+        wakeup.is_some_and(|wakeup| wakeup.time <= time)
+    }
+
+    /// Writes the slice for an interval in which a task was blocked. Its end is kept, because the
+    /// chain of wakeups may follow.
     fn blocked(&mut self, task: &Task, interval: &Interval, state: u32) {
         let letter = state_name(state);
         let event = match &interval.detail {
@@ -253,7 +270,9 @@ impl<W: Write> Convert<'_, '_, W> {
                 ..TrackEvent::default()
             },
         };
-        self.off_cpu(task, interval, event);
+        let track = self.begin_off_cpu(task, interval, event);
+        let time = interval.end;
+        self.kept.ends.insert(task.id(), KeptEnd { time, track });
     }
 
     /// Writes the slice for an interval in which a task waited for a CPU.
@@ -288,6 +307,7 @@ impl<W: Write> Visitor for Convert<'_, '_, W> {
 
     fn state_end(&mut self, task: &Task, interval: &Interval) {
         self.tracks(task);
+        self.end_blocked(task.id(), Vec::new());
         let start = interval.start;
         match interval.state {
             State::Run { cpu } => self.running(task, interval, cpu),
@@ -327,6 +347,7 @@ impl<W: Write> Visitor for Convert<'_, '_, W> {
                 .event(time, tracks.calls(), TrackEventKind::Instant, event);
         }
         let wakeup = Wakeup {
+            time,
             waker: *waker,
             flow,
         };
@@ -372,6 +393,10 @@ impl<W: Write> Visitor for Convert<'_, '_, W> {
         };
         self.writer
             .event(call.end, track, TrackEventKind::End, event);
+    }
+
+    fn chain(&mut self, chain: &Chain) {
+        self.write_chain(chain);
     }
 }
 

@@ -97,7 +97,7 @@ impl<W: Write> Convert<'_, '_, W> {
         }
     }
 
-    fn tracks_of(&mut self, id: TaskId, now: TaskName) -> TaskTracks {
+    pub(super) fn tracks_of(&mut self, id: TaskId, now: TaskName) -> TaskTracks {
         let comm = self.comm(id, now.comm);
         self.kept.tracks.task(self.writer, id, || comm)
     }

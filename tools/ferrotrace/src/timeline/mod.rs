@@ -3,6 +3,7 @@
 //! `ferrotrace timeline`: writes a timeline for Perfetto.
 
 mod calls;
+mod chains;
 mod convert;
 mod marks;
 mod messages;
@@ -44,8 +45,8 @@ use writer::Writer;
 /// Writes a timeline for Perfetto (https://ui.perfetto.dev).
 ///
 /// It shows the states of each task, with the function in which it was blocked and the task that
-/// woke it; its calls, with their run, wait and block times; marks and sections of programs; and
-/// the moments of triggers.
+/// woke it; its calls, with their run, wait and block times; chains of wakeups; marks and sections
+/// of programs; and the moments of triggers.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ferrotrace timeline
@@ -126,6 +127,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         symbols: &symbols,
     };
     model.finish(&mut convert);
+    convert.finish();
     writer.finish().with_context(output)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -51,9 +51,10 @@ const COMMON: Common = Common {
 };
 
 /// The names of arguments, in the order of [`Arg`].
-const ARGUMENTS: [&str; 16] = [
+const ARGUMENTS: [&str; 25] = [
     "run_ns", "wait_ns", "block_ns", "switches", "state", "in", "by", "waker", "context", "since",
-    "prio", "cpu", "note", "cookie", "rule", "value",
+    "prio", "cpu", "note", "cookie", "rule", "value", "chain", "waker_1", "waker_2", "waker_3",
+    "waker_4", "waker_5", "waker_6", "waker_7", "waker_8",
 ];
 
 /// The name of an argument.
@@ -75,9 +76,30 @@ pub enum Arg {
     Cookie,
     Rule,
     Value,
+    Chain,
+    Waker1,
+    Waker2,
+    Waker3,
+    Waker4,
+    Waker5,
+    Waker6,
+    Waker7,
+    Waker8,
 }
 
 impl Arg {
+    /// The wakers of a chain, in the order of its parts.
+    pub const WAKERS: [Self; 8] = [
+        Self::Waker1,
+        Self::Waker2,
+        Self::Waker3,
+        Self::Waker4,
+        Self::Waker5,
+        Self::Waker6,
+        Self::Waker7,
+        Self::Waker8,
+    ];
+
     fn id(self) -> u64 {
         self as u64 + 1
     }
