@@ -12,6 +12,8 @@ use std::{
 };
 
 use common::{
+    data,
+    number,
     output,
     recording,
     temporary, //
@@ -285,4 +287,37 @@ fn chrome_has_sections_and_triggers() {
             ),
         ]
     );
+}
+
+#[test]
+fn chrome_has_chains() {
+    let path = recording("export-chains", "chains");
+    let trace: Value = serde_json::from_str(&export("chrome", &path)).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("events").iter();
+    let found: Vec<_> = events
+        .filter(|event| event["cat"] == "chain")
+        .map(|event| {
+            assert_eq!(event["ph"], "i");
+            let name = event["name"].as_str().expect("a name");
+            let text = name.strip_prefix("woken by chain: ").expect(name);
+            let parts = text.split(" <- ").count();
+            let times = (ns(event), event["args"]["block_ns"].as_u64());
+            (event["tid"].as_u64(), times, parts)
+        })
+        .collect();
+    // The first part of each chain, and the number of parts, as trace-cmd prints them.
+    let text = String::from_utf8(data("chains.txt")).expect("UTF-8");
+    let mut expected = Vec::new();
+    for line in text.lines().filter(|line| line.contains(": task_chain: ")) {
+        if number(line, "hop") == Some(1) {
+            let words = line.split_whitespace();
+            let time = words.map(|word| word.trim_end_matches(':').replace('.', ""));
+            let time = time.filter_map(|word| word.parse::<u64>().ok()).next();
+            let times = (time.expect("a time"), number(line, "block"));
+            expected.push((number(line, "pid"), times, 0));
+        }
+        expected.last_mut().expect("a chain").2 += 1;
+    }
+    assert_eq!(found, expected);
+    assert_eq!(found.len(), 6);
 }

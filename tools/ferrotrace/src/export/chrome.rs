@@ -30,6 +30,7 @@ use super::{
 use crate::{
     model::{
         Call,
+        Chain,
         Detail,
         Ending,
         Interval,
@@ -153,6 +154,11 @@ impl<'a, 'b> Records<'a, 'b> {
             self.name(thread, "thread_name", comm);
         }
         thread
+    }
+
+    /// Returns the names of functions.
+    pub(super) fn symbols(&self) -> &'a Symbols<'b> {
+        self.symbols
     }
 
     fn name(&mut self, thread: Thread, record: &str, name: String) {
@@ -300,5 +306,9 @@ impl Visitor for Records<'_, '_> {
         };
         let has_args = args.run_ns.is_some() || args.note.is_some();
         self.end(thread, name, call.end, has_args.then_some(args));
+    }
+
+    fn chain(&mut self, chain: &Chain) {
+        self.write_chain(chain);
     }
 }

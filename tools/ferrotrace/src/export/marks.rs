@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Marks of programs, the sections that they mark, and triggers, in the trace event format.
+//! Marks of programs, the sections that they mark, triggers, and chains of wakeups, in the trace
+//! event format.
 
 use super::{
     chrome::Records,
@@ -12,7 +13,11 @@ use super::{
     },
 };
 use crate::{
-    model::TaskId,
+    model::{
+        chain_text,
+        Chain,
+        TaskId, //
+    },
     recording::{
         printable,
         Comm,
@@ -122,6 +127,23 @@ impl Records<'_, '_> {
             scope: Some('t'),
             args: Some(args),
             ..Record::new('i', thread, &format!("trigger: {text}"))
+        });
+    }
+
+    /// Writes a chain of wakeups, at the time when its task was woken.
+    pub(super) fn write_chain(&mut self, chain: &Chain) {
+        let symbols = self.symbols();
+        let text = chain_text(&chain.steps(), |func| symbols.name(func));
+        let thread = self.thread(chain.id, chain.task.comm);
+        self.record(&Record {
+            cat: Some(Category::Chain),
+            ts: Some(Ns(chain.time)),
+            scope: Some('t'),
+            args: Some(Args {
+                block_ns: Some(chain.block_ns),
+                ..Args::default()
+            }),
+            ..Record::new('i', thread, &format!("woken by chain: {text}"))
         });
     }
 }

@@ -81,6 +81,7 @@ pub enum Category {
     Call,
     State,
     Mark,
+    Chain,
     Section,
     Trigger,
 }
