@@ -328,6 +328,40 @@ fn sections_and_triggers_are_those_of_the_summary() {
     }
 }
 
+#[test]
+fn chains_are_those_of_the_summary() {
+    let path = recording("html-chains", "chains");
+    let page = write_page(&path, &[]);
+    let summary = summary(&path);
+    let texts = |row: &Value| {
+        let text = |name: &str| row[name].as_str().expect(name).to_owned();
+        vec![text("comm"), text("chain")]
+    };
+    let rows = &summary["chains"];
+    assert_eq!(rows.as_array().map(Vec::len), Some(3));
+    let intervals = ["total_ns", "max_ns", "count"];
+    compare(&page, "chains", rows, texts, &intervals);
+    assert_eq!(page.references.len(), 9, "links to the sections");
+    let limited = write_page(&path, &["-n", "1"]);
+    assert_eq!(limited.tables["chains"].len(), 1);
+    let text = fs::read_to_string(path.with_extension("html")).expect("a page");
+    assert!(text.contains("2 more chains: "));
+}
+
+#[test]
+fn names_of_wakers_are_escaped() {
+    let mut content = data("chains.dat");
+    replace(&mut content, "chain-b", "<b>&\"\\x");
+    let path = temporary("html", "waker-names.dat");
+    fs::write(&path, content).expect("a recording");
+    let page = write_page(&path, &[]);
+    let usual = write_page(&recording("html", "chains"), &[]);
+    assert_eq!(page.elements, usual.elements);
+    let cells = page.tables["chains"].iter().flatten();
+    let begins = |cell: &&Cell| cell.text.starts_with("<b>&\"\\\\x (poll_");
+    assert_eq!(cells.filter(begins).count(), 1);
+}
+
 /// Replaces all occurrences of a text by one of equal length.
 fn replace(content: &mut [u8], from: &str, to: &str) {
     assert_eq!(from.len(), to.len());

@@ -29,6 +29,7 @@ use crate::{
     flame::Stacks,
     model::{
         Call,
+        Chain,
         Interval,
         Model,
         OpenCall,
@@ -97,6 +98,10 @@ impl Visitor for Collected {
         self.summary.call_end(task, call);
         self.details.call_end(task, call);
         self.stacks.call_end(task, call);
+    }
+
+    fn chain(&mut self, chain: &Chain) {
+        self.summary.chain(chain);
     }
 }
 

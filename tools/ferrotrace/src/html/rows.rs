@@ -109,6 +109,13 @@ pub struct BlockedRow<'a> {
     pub sum: SumRow,
 }
 
+/// A chain of wakeups.
+pub struct ChainRow {
+    pub task: String,
+    pub chain: String,
+    pub sum: SumRow,
+}
+
 /// The task that had the CPU while others waited.
 pub struct BehindRow {
     pub name: String,
@@ -260,6 +267,15 @@ impl<'a> Rows<'a> {
                 waker: waker_name(&place.waker),
                 sum: SumRow::new(sum),
             }
+        })
+    }
+
+    /// Returns the chains of wakeups.
+    pub fn chains(&self) -> Table<ChainRow> {
+        Table::new(&self.summary.chains, self.limit, |chain| ChainRow {
+            task: chain.comm.to_string(),
+            chain: chain.text(self.names),
+            sum: SumRow::new(&chain.sum),
         })
     }
 
