@@ -4,9 +4,9 @@
 //!
 //! `NAME.dat.gz` is a recording (trace-cmd's version 6, with the symbols and events that it needs
 //! only), `NAME.txt.gz` what the kernel's file `trace` showed of the same buffer, with
-//! `options/ferro-abstime`, `ferro-proc` and `ferro-tail`. `sections.dat.gz` and `chains.dat.gz` are
-//! recordings of version 7; `sections.txt.gz` and `chains.txt.gz` are what `trace-cmd report` prints
-//! of them.
+//! `options/ferro-abstime`, `ferro-proc` and `ferro-tail`. `sections.dat.gz` and `chains.dat.gz`
+//! are recordings of version 7; `sections.txt.gz` and `chains.txt.gz` are what `trace-cmd report`
+//! prints of them.
 #![allow(dead_code, reason = "no test uses all of it")]
 
 use std::{
