@@ -4,7 +4,7 @@
 The trace processors load the timeline, and the JSON of `ferrotrace export chrome`, without an
 error. They find as many calls of each function as the summary, and the states of all tasks have the
 same sums. The user interface shows the tracks of a process. Of a recording with sections, they find
-each section, and each trigger.
+each section, and each trigger; of one with chains of wakeups, each chain.
 """
 
 import json
@@ -23,6 +23,17 @@ TIMELINE = (
 MARKS = (
     ERRORS,
     "select name, dur from slice where name in ({names}) order by name, dur",
+)
+CHAINS = (
+    ERRORS,
+    "select extract_arg(arg_set_id, 'debug.chain') as chain, count(*), sum(dur), max(dur)"
+    " from slice where chain is not null group by chain",
+)
+CHAINS_JSON = (
+    ERRORS,
+    "select name, count(*), sum(extract_arg(arg_set_id, 'args.block_ns')),"
+    " max(extract_arg(arg_set_id, 'args.block_ns'))"
+    " from slice where category = 'chain' group by name",
 )
 JSON = (
     ERRORS,
@@ -104,6 +115,25 @@ def check_marks(recording, version, path):
             raise AssertionError(f"ns of {name}: {ns}, expected {event_ns}")
 
 
+def check_chains(recording):
+    """Compares the chains that both versions find with the summary."""
+    expected = {
+        row["chain"]: [row["count"], row["total_ns"], row["max_ns"]]
+        for row in recording.summary["chains"]
+    }
+    timeline = recording.write(".pftrace", "timeline")
+    exported = recording.write(".json", "export", "chrome")
+    for version in VERSIONS:
+        for path, queries in ((timeline, CHAINS), (exported, CHAINS_JSON)):
+            (rows,) = query(recording, version, path, queries)
+            found = {
+                name.removeprefix("woken by chain: "): [int(number) for number in numbers]
+                for name, *numbers in rows
+            }
+            if found != expected:
+                raise AssertionError(f"chains in {path.name}: {found}, expected {expected}")
+
+
 def check_sections(recording):
     """Shows a recording with sections and triggers in Perfetto."""
     timeline = recording.write(".pftrace", "timeline")
@@ -116,6 +146,9 @@ def check(recording):
     """Shows a recording in Perfetto."""
     if recording.summary["sections"]:
         check_sections(recording)
+        return
+    if recording.summary["chains"]:
+        check_chains(recording)
         return
     timeline = recording.write(".pftrace", "timeline")
     json = recording.write(".json", "export", "chrome")

@@ -22,7 +22,7 @@ from recording import Recording
 
 VIEWERS = (perfetto, speedscope, flamegraph, page, kernelshark)
 # A small recording is not enough for the others.
-SMALL = {"sections": (perfetto,)}
+SMALL = {"sections": (perfetto,), "chains": (perfetto,)}
 ERRORS = (AssertionError, LookupError, OSError, ValueError, subprocess.SubprocessError)
 
 
