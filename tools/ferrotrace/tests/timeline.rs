@@ -351,3 +351,42 @@ fn chains_without_a_slice_are_instants() {
     let instants = texts(&packets, task, TrackEventKind::Instant);
     assert_eq!(instants, [(5_640_116_765, CHAIN.to_vec())]);
 }
+
+/// Replaces each occurrence of some bytes by as many others. Returns their number.
+fn replace(content: &mut [u8], from: &[u8], to: &[u8]) -> usize {
+    assert_eq!(from.len(), to.len());
+    let places: Vec<_> = (0..content.len() - from.len())
+        .filter(|at| content[*at..].starts_with(from))
+        .collect();
+    for at in &places {
+        content[*at..*at + to.len()].copy_from_slice(to);
+    }
+    places.len()
+}
+
+#[test]
+fn a_chain_without_an_end_is_not_that_of_the_next_slice() {
+    let mut content = data("chains.dat");
+    let task = |pid: u8| [&b"chain-a\0\0\0\0\0\0\0\0\0"[..], &[pid, 0, 0, 0]].concat();
+    // The last part of the chain of the task 135 is lost, and the task 139 has its id.
+    let part = |hop: u8| [&task(135)[..], &[hop]].concat();
+    assert_eq!(replace(&mut content, &part(4), &part(6)), 1);
+    assert!(replace(&mut content, &task(139), &task(135)) > 4);
+    let path = temporary("timeline", "without-end.dat");
+    fs::write(&path, content).expect("a recording");
+    let packets = timeline_of(&path, &[]);
+    let (task, reasons) = tracks_of(&packets, 135);
+    let instants = texts(&packets, task, TrackEventKind::Instant);
+    let first = CHAIN[0].replace("hardirq", "...");
+    let [(5_640_116_765, arguments)] = &instants[..] else {
+        panic!("{instants:?}");
+    };
+    assert_eq!(arguments[0], first);
+    assert_eq!(arguments[1..], CHAIN[1..4]);
+    let ends = texts(&packets, reasons, TrackEventKind::End);
+    let [(_, arguments)] = &ends[..] else {
+        panic!("{ends:?}");
+    };
+    let waker = "chain-b-140: blocked for 325.477 ms in poll_schedule_timeout.constprop.0 (S)";
+    assert_eq!(arguments[..2], [CHAIN[0], waker]);
+}
