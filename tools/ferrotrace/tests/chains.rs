@@ -40,7 +40,8 @@ fn expected(line: &str) -> Option<Value> {
         "task": { "pid": number(line, "pid"), "comm": word(line, "comm") },
         "hop": number(line, "hop"), "block_ns": number(line, "block"),
         "waker": { "pid": number(line, "waker_pid"), "comm": word(line, "waker_comm") },
-        "waker_context": word(line, "waker_context"), "known": word(line, "known") == "1",
+        "waker_context": word(line, "waker_context"), "waker_irq": "",
+        "known": word(line, "known") == "1",
         "waker_block_ns": number(line, "waker_block"), "state": word(line, "state"),
         "caller": caller,
     }))

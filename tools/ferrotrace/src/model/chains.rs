@@ -37,6 +37,8 @@ pub enum Was {
 pub struct Link {
     /// The waker, and where and in which state it was blocked.
     pub blocked: Blocked,
+    /// The name of the interrupt, if the waker is one and its name is known.
+    pub irq: Comm,
     /// Says whether the waker was blocked.
     pub was: Was,
     /// For how much of the interval the waker was blocked, in ns.
@@ -58,6 +60,7 @@ impl Link {
                 _ => Comm::default(),
             },
             context: waker.context,
+            irq: self.irq,
             was: self.was,
         }
     }
@@ -71,6 +74,8 @@ pub struct Step {
     pub comm: Comm,
     /// The context of the waker, as in [`Waker`](crate::recording::Waker).
     pub context: u8,
+    /// The name of the interrupt.
+    pub irq: Comm,
     /// Says whether the waker was blocked.
     pub was: Was,
 }
@@ -82,7 +87,8 @@ impl Step {
             (0, Was::Blocked(place)) => format!("{} ({})", self.comm, place.map_or("?", function)),
             (0, Was::Awake) => self.comm.to_string(),
             (0, Was::Unknown) => format!("{} (not known)", self.comm),
-            _ => context_name(self.context).to_owned(),
+            _ if self.irq.is_empty() => context_name(self.context).to_owned(),
+            _ => format!("{} {}", context_name(self.context), self.irq),
         }
     }
 }
@@ -137,6 +143,7 @@ impl Chains {
             hop,
             block_ns,
             blocked,
+            irq,
             is_known,
             waker_block_ns,
         } = event.kind
@@ -164,6 +171,7 @@ impl Chains {
         }
         let link = Link {
             blocked,
+            irq,
             was: match (is_known, waker_block_ns) {
                 (false, _) => Was::Unknown,
                 (true, 0) => Was::Awake,
@@ -229,6 +237,10 @@ mod tests {
                         context,
                     },
                 },
+                irq: Comm::new(match context {
+                    1 => b"NET_RX",
+                    _ => b"",
+                }),
                 is_known: was.is_some(),
                 waker_block_ns,
             },
@@ -288,7 +300,7 @@ mod tests {
         ]);
         let expected = [
             chain(10, 1, "server (?) <- x\\ny (not known)"),
-            chain(12, 1, "softirq"),
+            chain(12, 1, "softirq NET_RX"),
             chain(13, 1, "nmi"),
         ];
         assert_eq!((&found[..], ended), (&expected[..], 3));

@@ -66,6 +66,11 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = units::micros, conflicts_with = "no_events")]
     pub chains: Option<u64>,
 
+    /// Also records the work that recorded tasks queue on workqueues, while a worker (kworker)
+    /// executes it.
+    #[arg(long)]
+    pub follow_work: bool,
+
     /// Records calls only down to this depth.
     #[arg(short = 'D', long, value_name = "LEVELS")]
     pub max_depth: Option<u32>,
@@ -142,6 +147,8 @@ impl Args {
             Err("-a records all tasks: it cannot be combined with -p, -t or -n")
         } else if self.all && self.tasks.follow {
             Err("-a records all tasks: -f has no effect")
+        } else if self.all && self.follow_work {
+            Err("-a records all tasks: --follow-work has no effect")
         } else if !self.all && !selects && self.command.is_empty() {
             Err("which tasks? Give a command, -p PID, -t TID, -n GLOB, or -a for all")
         } else if self.no_calls && self.no_events && self.events.is_empty() {
@@ -223,6 +230,7 @@ mod tests {
             "",
             "-a -p 1",
             "-a -f",
+            "-a --follow-work",
             "-p 1 --no-calls --no-events",
             "-a --no-calls -l x",
         ] {

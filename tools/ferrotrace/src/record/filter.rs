@@ -24,6 +24,9 @@ const MARKERS: &str = "ferro-markers";
 /// The control file of the threshold for chains of wakeups, in us.
 const CHAINS: &str = "ferrotrace/chain_thresh";
 
+/// The control file that has the work of traced tasks traced.
+const FOLLOW_WORK: &str = "ferrotrace/follow_work";
+
 /// Checks that the tasks and the module exist, and that the event names are valid.
 pub fn check(args: &Args) -> anyhow::Result<()> {
     args.tasks.check()?;
@@ -49,6 +52,12 @@ pub fn configure(instance: &Instance, args: &Args) -> anyhow::Result<()> {
     }
     for threshold in &args.over {
         instance.append("ferrotrace/tracing_thresh", threshold.as_str())?;
+    }
+    if args.follow_work {
+        if !instance.path(FOLLOW_WORK).exists() {
+            bail!("--follow-work: the loaded module cannot do this (no file {FOLLOW_WORK})");
+        }
+        instance.write(FOLLOW_WORK, "1").context("--follow-work")?;
     }
     if let Some(micros) = args.chains {
         if !instance.path(CHAINS).exists() {

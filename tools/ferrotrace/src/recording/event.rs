@@ -293,13 +293,15 @@ pub enum Kind<'a> {
     },
     /// A part of the chain of wakeups that ended a blocked interval of `task` of `block_ns`. `hop`
     /// is its number, from 1 on. `blocked` has a waker, and where this waker was blocked itself,
-    /// for `waker_block_ns` of the interval. If not `is_known`, the kernel does not know whether it
+    /// for `waker_block_ns` of the interval. `irq` is the name of the interrupt, if the waker is
+    /// one and its name is known. If not `is_known`, the kernel does not know whether it
     /// was blocked.
     Chain {
         task: TaskName,
         hop: u8,
         block_ns: u64,
         blocked: Blocked,
+        irq: Comm,
         is_known: bool,
         waker_block_ns: u64,
     },

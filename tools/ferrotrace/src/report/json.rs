@@ -206,6 +206,7 @@ enum Body<'a> {
         hop: u8,
         block_ns: u64,
         known: bool,
+        waker_irq: String,
         waker_block_ns: u64,
         #[serde(flatten)]
         block: Block<'a>,
@@ -383,6 +384,7 @@ impl<'a> Json<'a> {
                 hop,
                 block_ns,
                 blocked,
+                irq,
                 is_known,
                 waker_block_ns,
             } => Body::TaskChain {
@@ -390,6 +392,7 @@ impl<'a> Json<'a> {
                 hop,
                 block_ns,
                 known: is_known,
+                waker_irq: irq.to_string(),
                 waker_block_ns,
                 block: Block::new(&blocked, symbols),
             },

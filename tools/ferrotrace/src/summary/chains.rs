@@ -101,6 +101,7 @@ mod tests {
                     caller,
                     waker: Waker { task, context: 0 },
                 },
+                irq: Comm::default(),
                 was: caller.map_or(Was::Awake, |func| Was::Blocked(Some(func))),
                 ns: block_ns / 2,
             }

@@ -86,7 +86,10 @@ impl<W: Write> Convert<'_, '_, W> {
 fn link_text(link: &Link, symbols: &Symbols<'_>) -> String {
     let waker = link.blocked.waker;
     if waker.context != 0 {
-        return waker.context_name().to_owned();
+        let name = link.irq.to_string();
+        return format!("{} {name}", waker.context_name())
+            .trim_end()
+            .to_owned();
     }
     match link.was {
         Was::Blocked(place) => format!(

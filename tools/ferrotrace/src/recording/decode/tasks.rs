@@ -168,12 +168,17 @@ pub(super) fn chain(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let blocked = fields.blocked()?;
     let is_known = fields.number(c"known")?;
     let waker_block_ns = fields.number(c"waker_block_ns")?;
+    let irq = fields.bytes(c"waker_irq");
     Some(Box::new(move |data, symbols| {
         Some(Kind::Chain {
             task: task.get(data)?,
             hop: u8::try_from(hop.get(data)?).ok()?,
             block_ns: block_ns.get(data)?,
             blocked: blocked.get(data, symbols)?,
+            irq: match &irq {
+                Some(irq) => Comm::new(irq.text(data)?),
+                None => Comm::default(),
+            },
             is_known: is_known.get(data)? != 0,
             waker_block_ns: waker_block_ns.get(data)?,
         })
