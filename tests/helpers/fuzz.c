@@ -423,8 +423,8 @@ static void option(void)
 	static const char *const names[] = {
 		"ferro-args", "ferro-stacktrace", "ferro-graph", "ferro-offcpu",
 		"ferro-profile", "ferro-retval", "ferro-retaddr", "ferro-irqs", "ferro-compact",
-		"ferro-proc", "ferro-abstime", "ferro-tail", "overwrite", "record-tgid",
-		"latency-format",
+		"ferro-proc", "ferro-abstime", "ferro-tail", "overwrite", "latency-format",
+		/* Not record-tgid: see docs/limitations.md. */
 	};
 	static const char *const values[] = { "0", "1", "0", "1", "2", "x", "" };
 	char file[160];
