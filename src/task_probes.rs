@@ -226,7 +226,7 @@ impl SchedHooks for Accounts {
             account.open(child.tag(), sched::now_ns());
         }
         if chain_thresholds::are_wanted() {
-            self.recent.open(child);
+            self.recent.open(child, 0);
         }
         events::task_fork::trace(parent, child);
     }
@@ -250,7 +250,7 @@ impl SchedHooks for Accounts {
         self.move_to_pid(task);
         self.evaluated(task);
         if chain_thresholds::are_wanted() && task.pid() != old_pid {
-            self.recent.open(task);
+            self.recent.open(task, sched::now_ns());
         }
         let account = self.of(task);
         let old_comm = account.map_or(Comm::default(), |account| account.old_comm.get());

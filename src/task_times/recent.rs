@@ -193,18 +193,19 @@ impl RecentBlocks {
             let recent = self.tasks.get(task.pid() as u32);
             let tag = u64::from(task.tag());
             if !task.is_released() && recent.is_none_or(|recent| recent.tag.get() != tag) {
-                self.open(task);
+                self.open(task, sched::now_ns());
             }
         });
     }
 
-    /// Observes a new task. Allocates atomically.
-    pub(crate) fn open(&self, task: Task<'_>) {
+    /// Observes a task, all of whose blocked intervals that ended after `since_ns` will be added.
+    /// For a new task, this is 0. Allocates atomically.
+    pub(crate) fn open(&self, task: Task<'_>, since_ns: u64) {
         let flags = GFP_ATOMIC | __GFP_NOWARN;
         if let Ok(recent) = self.tasks.get_or_insert(task.pid() as u32, flags) {
             recent.change(|recent| {
                 recent.tag.set(u64::from(task.tag()));
-                recent.since_ns.set(sched::now_ns());
+                recent.since_ns.set(since_ns);
                 recent.count.set(0);
             });
         }
