@@ -259,7 +259,7 @@ unsafe fn read<'a>(entry: *const abi::print_entry, size: usize) -> Marker<'a> {
     // SAFETY: The record has `size` bytes, as the caller guarantees; the text is the rest of it.
     let (ip, text) = unsafe {
         (
-            addr_of!((*entry).ip).read_unaligned() as usize,
+            addr_of!((*entry).ip).read_unaligned(),
             core::slice::from_raw_parts(addr_of!((*entry).buf).cast::<u8>(), room),
         )
     };

@@ -107,5 +107,5 @@ unsafe extern "C" fn started<T: WorkWatcher>(work: c_ulong) {
 ///
 /// Only for `works.c`.
 unsafe extern "C" fn ended<T: WorkWatcher>(work: c_ulong, function: c_ulong) {
-    with_current(|task| T::ended(WorkId(work as u64), task, function as usize));
+    with_current(|task| T::ended(WorkId(work as u64), task, function));
 }
