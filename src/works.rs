@@ -23,6 +23,7 @@ use crate::{
     atomic_comm::AtomicComm,
     events,
     ktrace::{
+        private::symbols::Resolved,
         sync::read_once::ReadOnce,
         task::{
             all_tasks,
@@ -103,7 +104,7 @@ static TABLE: [Entry; ENTRIES] = [const { Entry::new() }; ENTRIES];
 /// The trace arrays with `follow_work`, by slot.
 static FOLLOWED: Atomic<u32> = Atomic::new(0);
 
-/// Work that was not followed because there were too many entries.
+/// Work that was not followed because there were too many entries, or was cancelled.
 static LOST: Atomic<u64> = Atomic::new(0);
 
 /// Returns the number of work items of traced tasks that were not followed.
@@ -133,6 +134,22 @@ fn take_queued(work: u64) -> Option<&'static Entry> {
     })
 }
 
+/// Takes a free entry for a work. If there is none, takes the one of the work that has been queued
+/// for the longest time: that work may have been cancelled, which is not reported.
+fn take_free(work: u64) -> Option<&'static Entry> {
+    let free = places(work).find(|entry| entry.work.load(Relaxed) == FREE && entry.take(FREE));
+    free.or_else(|| {
+        let queued = places(work).filter(|entry| entry.worker.get() == 0);
+        let oldest = queued.min_by_key(|entry| entry.queued_ns.get())?;
+        let former = oldest.work.load(Acquire);
+        let is_taken = former > BUSY && oldest.worker.get() == 0 && oldest.take(former);
+        is_taken.then(|| {
+            LOST.add(1, Relaxed);
+            oldest
+        })
+    })
+}
+
 /// Follows work, as long as it exists. There can be one such value at a time.
 pub(crate) struct FollowWork {
     /// Only taken in `drop()`.
@@ -145,7 +162,7 @@ impl FollowWork {
     /// # Errors
     ///
     /// Those of [`WorkWatch::new`].
-    pub(crate) fn new(resolved: crate::ktrace::private::symbols::Resolved) -> Result<Self> {
+    pub(crate) fn new(resolved: Resolved) -> Result<Self> {
         let watch = Some(WorkWatch::new::<Works>(resolved)?);
         Ok(Self { watch })
     }
@@ -157,7 +174,8 @@ impl Drop for FollowWork {
         self.watch = None;
         // No probe runs any more. Workers that are still executing work are not traced any more.
         all_tasks::for_each(|task| {
-            let own = |entry: &&Entry| entry.worker.get() == task.pid() as u64;
+            let pid = task.pid() as u64;
+            let own = |entry: &&Entry| pid != 0 && entry.worker.get() == pid;
             if let Some(entry) = TABLE.iter().find(own) {
                 TaskFilter::take_back(task, entry.mask.get() as u32);
             }
@@ -198,9 +216,7 @@ impl WorkWatcher for Works {
             }
             return;
         };
-        let free =
-            || places(work).find(|entry| entry.work.load(Relaxed) == FREE && entry.take(FREE));
-        let Some(entry) = former.or_else(free) else {
+        let Some(entry) = former.or_else(|| take_free(work)) else {
             LOST.add(1, Relaxed);
             return;
         };
