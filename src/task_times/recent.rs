@@ -12,7 +12,9 @@ use kernel::{
     sync::atomic::{
         Acquire,
         Atomic,
-        Full, //
+        Full,
+        Relaxed,
+        Release, //
     },
 };
 
@@ -35,6 +37,9 @@ const KEPT: usize = 4;
 
 /// How often a reader tries again if the intervals change.
 const TRIES: usize = 4;
+
+/// How often [`RecentBlocks::open`] tries again.
+const SPINS: usize = 1000;
 
 /// A blocked interval of a task.
 #[derive(Clone, Copy, Default)]
@@ -125,11 +130,20 @@ impl Default for Recent {
 }
 
 impl Recent {
-    fn change(&self, with: impl FnOnce(&Self)) {
-        // A full barrier is before and after the change.
-        self.sequence.fetch_add(1, Full);
-        with(self);
-        self.sequence.fetch_add(1, Full);
+    /// Calls `with`, which may change the intervals. Returns false, without the call, if another
+    /// CPU is changing them.
+    fn change(&self, with: impl FnOnce(&Self)) -> bool {
+        let before = self.sequence.load(Relaxed);
+        let is_first = before % 2 == 0
+            && self
+                .sequence
+                .cmpxchg(before, before.wrapping_add(1), Full)
+                .is_ok();
+        if is_first {
+            with(self);
+            self.sequence.store(before.wrapping_add(2), Release);
+        }
+        is_first
     }
 
     /// Calls `with` until it was not disturbed by a change. Returns `None` if there are too many.
@@ -187,13 +201,13 @@ impl RecentBlocks {
         self.tasks.size()
     }
 
-    /// Observes all existing tasks. A task for which there is no memory stays unknown.
+    /// Observes all existing tasks from now on; intervals that were kept before are dropped,
+    /// because others may be missing. A task for which there is no memory stays unknown.
     pub(crate) fn open_all(&self) {
+        let now_ns = sched::now_ns();
         all_tasks::for_each(|task| {
-            let recent = self.tasks.get(task.pid() as u32);
-            let tag = u64::from(task.tag());
-            if !task.is_released() && recent.is_none_or(|recent| recent.tag.get() != tag) {
-                self.open(task, sched::now_ns());
+            if !task.is_released() {
+                self.open(task, now_ns);
             }
         });
     }
@@ -203,10 +217,15 @@ impl RecentBlocks {
     pub(crate) fn open(&self, task: Task<'_>, since_ns: u64) {
         let flags = GFP_ATOMIC | __GFP_NOWARN;
         if let Ok(recent) = self.tasks.get_or_insert(task.pid() as u32, flags) {
-            recent.change(|recent| {
+            let begin = |recent: &Recent| {
                 recent.tag.set(u64::from(task.tag()));
                 recent.since_ns.set(since_ns);
                 recent.count.set(0);
+            };
+            // The task may be woken at the same time; that takes some instructions.
+            let _ = (0..SPINS).any(|_| {
+                core::hint::spin_loop();
+                recent.change(begin)
             });
         }
         if self.tasks.is_large() {
@@ -214,7 +233,7 @@ impl RecentBlocks {
         }
     }
 
-    /// Adds an interval of a task that is woken. The calls for one task must follow each other.
+    /// Adds an interval of a task that is woken.
     pub(crate) fn add(&self, task: Task<'_>, block: &PastBlock) {
         let Some(recent) = self.tasks.get(task.pid() as u32) else {
             return;
