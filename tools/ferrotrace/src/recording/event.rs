@@ -18,14 +18,34 @@ pub struct Comm {
 
 impl Comm {
     /// Creates a name from the bytes up to the first NUL. Names have at most 16 bytes.
+    #[inline]
     pub fn new(bytes: &[u8]) -> Self {
-        let mut this = Self::default();
-        let text = bytes.iter().take_while(|byte| **byte != 0);
-        for (place, byte) in this.bytes.iter_mut().zip(text) {
-            *place = *byte;
-            this.len += 1;
+        match bytes.first_chunk() {
+            Some(chunk) => Self::of_chunk(*chunk),
+            None => {
+                let mut chunk = [0; 16];
+                chunk
+                    .iter_mut()
+                    .zip(bytes)
+                    .for_each(|(to, from)| *to = *from);
+                Self::of_chunk(chunk)
+            }
         }
-        this
+    }
+
+    /// Creates a name from the bytes up to the first NUL.
+    #[inline]
+    fn of_chunk(chunk: [u8; 16]) -> Self {
+        const ONES: u128 = u128::from_le_bytes([1; 16]);
+        let word = u128::from_le_bytes(chunk);
+        // The highest bit of the first NUL, and of some bytes after it.
+        let ends = word.wrapping_sub(ONES) & !word & (ONES << 7);
+        let len = ends.trailing_zeros() / 8;
+        let kept = 1u128.checked_shl(len * 8).map_or(u128::MAX, |bit| bit - 1);
+        Self {
+            bytes: (word & kept).to_le_bytes(),
+            len: u8::try_from(len).unwrap_or(16),
+        }
     }
 
     /// Returns the bytes of the name.
@@ -318,4 +338,29 @@ pub enum Kind<'a> {
     Lost { records: Option<u64> },
     /// Any other event: [`Event::id`] and [`Event::data`] say more.
     Other,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_end_at_the_first_nul() {
+        for len in 0..=16 {
+            let name: Vec<u8> = (1..=len)
+                .map(|n| if n % 3 == 0 { 0x80 } else { n })
+                .collect();
+            for rest in [&b""[..], b"\0", b"\0\x01\x01\x80garbage after it"] {
+                let bytes = [&name, rest].concat();
+                let comm = Comm::new(&bytes);
+                assert_eq!(comm.as_bytes(), name, "{bytes:?}");
+                assert_eq!(comm, Comm::new(&name));
+                assert_eq!(comm.is_empty(), len == 0);
+            }
+        }
+        assert_eq!(
+            Comm::new(b"more than 16 bytes").as_bytes(),
+            b"more than 16 byt"
+        );
+    }
 }

@@ -118,17 +118,22 @@ impl Bytes {
 
     /// Returns the bytes of the field, without those after a NUL.
     pub fn text<'a>(&self, data: &'a [u8]) -> Option<&'a [u8]> {
+        self.all(data)?.split(|byte| *byte == 0).next()
+    }
+
+    /// Returns all bytes of the field.
+    #[inline]
+    pub fn all<'a>(&self, data: &'a [u8]) -> Option<&'a [u8]> {
         let Field { offset, size, .. } = self.field;
-        let bytes = if self.field.dynamic {
+        if self.field.dynamic {
             let place = Number::at(offset, 4, false, self.big_endian).u32(data)?;
             let (start, len) = (place & 0xffff, place >> 16);
             data.get(usize::try_from(start).ok()?..)?
-                .get(..usize::try_from(len).ok()?)?
+                .get(..usize::try_from(len).ok()?)
         } else if size == 0 {
-            data.get(offset..)?
+            data.get(offset..)
         } else {
-            data.get(offset..)?.get(..size)?
-        };
-        bytes.split(|byte| *byte == 0).next()
+            data.get(offset..)?.get(..size)
+        }
     }
 }

@@ -50,7 +50,7 @@ pub const ROUND: Duration = Duration::from_millis(100);
 /// The buffer of each CPU in KiB: enough for about 300,000 events in a round.
 const BUFFER_KB: usize = 4096;
 
-const EVENTS: [&str; 4] = ["task_run", "task_wait", "task_block", "task_wakeup"];
+const EVENTS: [&str; 3] = ["task_run", "task_wait", "task_block"];
 
 /// The system calls.
 const SYSTEM_CALLS: &str = if cfg!(target_arch = "aarch64") {

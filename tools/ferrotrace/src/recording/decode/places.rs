@@ -75,7 +75,7 @@ impl Task {
     pub(super) fn get(&self, data: &[u8]) -> Option<TaskName> {
         Some(TaskName {
             pid: self.pid.i32(data)?,
-            comm: Comm::new(self.comm.text(data)?),
+            comm: Comm::new(self.comm.all(data)?),
         })
     }
 }

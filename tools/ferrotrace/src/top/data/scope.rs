@@ -191,7 +191,7 @@ impl Scope {
         let half = self.base() * DIVISIONS / 2;
         if let Some(at) = self.pending.take_if(|at| now >= at.saturating_add(half)) {
             self.captures += 1;
-            let states = states(thread, now).collect();
+            let states = states(thread, now, 0).collect();
             self.capture = Some(Capture { at, states });
         }
     }
@@ -210,20 +210,21 @@ impl Scope {
     pub fn states(&self, now: u64, thread: &Thread) -> Vec<Interval> {
         match &self.capture {
             Some(capture) => capture.states.clone(),
-            None => states(thread, now).collect(),
+            None => states(thread, now, self.window(now).0).collect(),
         }
     }
 }
 
-/// Returns the states of a thread, and the current one up to `now`.
-fn states(thread: &Thread, now: u64) -> impl Iterator<Item = Interval> + '_ {
+/// Returns the states of a thread that ended after `from`, and the current one up to `now`.
+fn states(thread: &Thread, now: u64, from: u64) -> impl Iterator<Item = Interval> + '_ {
     let open = thread.open.map(|(state, start)| Interval {
         state,
         start,
         end: now.max(start),
         detail: Detail::None,
     });
-    thread.log.iter().copied().chain(open)
+    let first = thread.log.partition_point(|interval| interval.end <= from);
+    thread.log.range(first..).copied().chain(open)
 }
 
 #[cfg(test)]
