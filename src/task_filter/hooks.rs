@@ -158,13 +158,7 @@ impl TaskHooks for TaskFilter {
     }
 
     fn reclaim(&self) {
-        if self.tasks.is_large() {
-            self.tasks.reclaim(|| {
-                all_tasks::for_each(|task| {
-                    self.tasks.mark(task.pid() as u32);
-                });
-            });
-        }
+        all_tasks::reclaim_if_large(&self.tasks);
     }
 
     fn recheck(&self) {

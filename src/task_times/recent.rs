@@ -262,12 +262,6 @@ impl RecentBlocks {
     /// Frees the intervals of tasks that have ended, if there are many. May sleep. There must be
     /// only one caller at a time.
     pub(crate) fn reclaim(&self) {
-        if self.tasks.is_large() {
-            self.tasks.reclaim(|| {
-                all_tasks::for_each(|task| {
-                    self.tasks.mark(task.pid() as u32);
-                });
-            });
-        }
+        all_tasks::reclaim_if_large(&self.tasks);
     }
 }

@@ -165,13 +165,7 @@ impl Sections {
     /// Frees the sections of tasks that have ended, if there are many. May sleep. There must be
     /// only one caller at a time.
     pub(crate) fn reclaim(&self) {
-        if self.threads.is_large() {
-            self.threads.reclaim(|| {
-                all_tasks::for_each(|task| {
-                    self.threads.mark(task.pid() as u32);
-                });
-            });
-        }
+        all_tasks::reclaim_if_large(&self.threads);
     }
 
     /// Begins a section of the current task, which has been off its CPU for `off_cpu` until now.

@@ -7,7 +7,10 @@ use kernel::{
     prelude::*, //
 };
 
-use super::task_ref::Task;
+use super::{
+    pid_map::PidMap,
+    task_ref::Task, //
+};
 
 extern "C" {
     fn ktrace_visit_tasks(visitor: *mut c_void);
@@ -20,6 +23,18 @@ pub fn for_each(mut visit: impl FnMut(Task<'_>)) {
     // SAFETY: `ktrace_visit_task()` casts the pointer back to its type, and `visitor` is alive
     // until the call returns.
     unsafe { ktrace_visit_tasks(core::ptr::from_mut(&mut visitor).cast()) }
+}
+
+/// Frees the values of IDs that no task has any more, if the map has many. Sleeps for several grace
+/// periods. There must be only one caller for a map at a time.
+pub fn reclaim_if_large<T: Default>(map: &PidMap<T>) {
+    if map.is_large() {
+        map.reclaim(|| {
+            for_each(|task| {
+                map.mark(task.pid() as u32);
+            });
+        });
+    }
 }
 
 /// Calls the closure that was passed to [`for_each`].
