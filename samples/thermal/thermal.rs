@@ -6,6 +6,7 @@
 //! a degree, is one measurement.
 
 use kernel::{
+    c_str,
     debugfs::{
         Dir,
         File, //
@@ -66,9 +67,9 @@ fn measure(last: &Atomic<i32>, input: &mut UserSliceReader) -> Result {
 impl kernel::Module for Thermal {
     fn init(module: &'static ThisModule) -> Result<Self> {
         ktrace::resolve::resolve(module)?;
-        let dir = Dir::new(c"thermal_sample");
+        let dir = Dir::new(c_str!("thermal_sample"));
         let last = Atomic::new(0);
-        let file = dir.write_callback_file(c"temperature", last, &measure);
+        let file = dir.write_callback_file(c_str!("temperature"), last, &measure);
         Ok(Self {
             _file: KBox::pin_init(file, GFP_KERNEL)?,
             _dir: dir.clone(),

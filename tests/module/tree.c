@@ -187,10 +187,27 @@ noinline int tree_root_irq(long n)
 	return 0;
 }
 
+typedef int (*tree_puts_t)(unsigned long ip, const char *text);
+typedef int (*tree_puts_size_t)(unsigned long ip, const char *text, int size);
+
+static int tree_puts(void *puts, const char *text)
+{
+	return ((tree_puts_t)puts)(_THIS_IP_, text);
+}
+
+static int tree_puts_size(void *puts, const char *text)
+{
+	return ((tree_puts_size_t)puts)(_THIS_IP_, text, strlen(text));
+}
+
 noinline int tree_printk(long n)
 {
-	/* Not trace_printk(), for which the kernel prints a notice. */
-	__trace_puts(_THIS_IP_, "the tree speaks\n");
+	/*
+	 * Not trace_printk(), for which the kernel prints a notice. Some kernels (6.18) want the
+	 * size of the text.
+	 */
+	_Generic(&__trace_puts, tree_puts_t : tree_puts, tree_puts_size_t : tree_puts_size)
+		(__trace_puts, "the tree speaks\n");
 	STAY();
 	return 0;
 }
