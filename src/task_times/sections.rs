@@ -120,9 +120,14 @@ impl Default for AsyncSection {
     }
 }
 
+/// How many threads can wait for memory at the same time.
+const WAITING: usize = 32;
+
 /// The open sections of all tasks.
 pub(crate) struct Sections {
     threads: PidMap<OpenSections>,
+    /// The ids of threads for which a worker has to allocate memory.
+    waiting: [Atomic<u32>; WAITING],
     asyncs: KVec<AsyncSection>,
     /// Sections that are not reported: too deep, too many, no memory, or an end without a
     /// beginning.
@@ -142,6 +147,7 @@ impl Sections {
         }
         Ok(Self {
             threads: PidMap::new()?,
+            waiting: [const { Atomic::new(0) }; WAITING],
             asyncs,
             lost: Atomic::new(0),
         })
@@ -162,22 +168,47 @@ impl Sections {
         self.lost.add(1, Relaxed);
     }
 
-    /// Frees the sections of tasks that have ended, if there are many. May sleep. There must be
-    /// only one caller at a time.
+    /// Returns the place of a thread, which is created if there is none.
+    ///
+    /// The kernel calls this with preemption off. On PREEMPT_RT, nothing can be allocated then, so
+    /// a worker does it, and the first section of a thread is lost.
+    fn place(&self, task: Task<'_>) -> Option<&OpenSections> {
+        let id = task.pid() as u32;
+        if let Some(place) = self.threads.mark(id) {
+            return Some(place);
+        }
+        if cfg!(CONFIG_PREEMPT_RT) {
+            let mut free = self.waiting.iter();
+            free.find(|place| place.cmpxchg(0, id, Full).is_ok());
+            sched::reclaim_later();
+            return None;
+        }
+        let place = self.threads.get_or_insert(id, GFP_ATOMIC | __GFP_NOWARN);
+        if self.threads.is_large() {
+            sched::reclaim_later();
+        }
+        place.ok()
+    }
+
+    /// Frees the sections of tasks that have ended, if there are many, and allocates memory for
+    /// those that wait for it. May sleep. There must be only one caller at a time.
     pub(crate) fn reclaim(&self) {
+        for place in &self.waiting {
+            let id = place.xchg(0, Full);
+            if id != 0 {
+                // Without memory, the thread asks again.
+                let _ = self.threads.get_or_insert(id, GFP_KERNEL);
+            }
+        }
         all_tasks::reclaim_if_large(&self.threads);
     }
 
     /// Begins a section of the current task, which has been off its CPU for `off_cpu` until now.
     /// Preemption must be off; process context.
     pub(crate) fn begin(&self, task: Task<'_>, off_cpu: OffCpu, name: &[u8]) {
-        let flags = GFP_ATOMIC | __GFP_NOWARN;
-        let Ok(sections) = self.threads.get_or_insert(task.pid() as u32, flags) else {
+        let Some(sections) = self.place(task) else {
             return self.count_lost();
         };
-        if self.threads.is_large() {
-            sched::reclaim_later();
-        }
         let tag = u64::from(task.tag());
         if sections.tag.get() != tag {
             sections.tag.set(tag);
