@@ -16,18 +16,14 @@ use common::{
     data,
     number,
     output,
-    recording, //
+    recording,
+    reported,
+    word, //
 };
 use serde_json::{
     json,
     Value, //
 };
-
-/// Returns the text after `name=`, up to a space.
-fn word<'a>(line: &'a str, name: &str) -> &'a str {
-    let (_, rest) = line.split_once(&format!(" {name}=")).expect(name);
-    rest.split(' ').next().expect("a word")
-}
 
 /// Returns an event as `ferrotrace report --json` shows it, without its time and its CPU, from a
 /// line of trace-cmd.
@@ -58,15 +54,7 @@ fn printed() -> Vec<Value> {
 #[test]
 fn events_are_those_of_trace_cmd() {
     let path = recording("chains", "chains");
-    let report = output("report", &path, &["--json"]);
-    let events = report.lines().map(|line| {
-        let mut event: Value = serde_json::from_str(line).expect(line);
-        let object = event.as_object_mut().expect("an object");
-        assert!(object.remove("time_ns").is_some() && object.remove("cpu").is_some());
-        event
-    });
-    let events = events.filter(|event| event["event"] == "task_chain");
-    assert_eq!(events.collect::<Vec<_>>(), printed());
+    assert_eq!(reported(&path, &["task_chain"]), printed());
 }
 
 #[test]

@@ -60,7 +60,18 @@ macro_rules! __trace_event_by_hand {
             EVENT.kind()
         }
 
-        /// Writes a record to the buffer of a trace array. Preemption must be off. Any context.
+        $crate::__trace_event_write! { $class ($($arg: $argtype),+) }
+    };
+}
+
+/// Defines the function that writes a record of the static `EVENT` directly.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trace_event_write {
+    ($class:ident ($($arg:ident: $argtype:ty),+)) => {
+        /// Writes a record to the buffer of one trace array, also if the event is not enabled
+        /// there. Preemption must be off. Any context.
+        // Most events with a tracepoint are never written like this.
         #[allow(dead_code)]
         #[inline]
         pub fn write(

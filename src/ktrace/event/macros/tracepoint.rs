@@ -119,20 +119,7 @@ macro_rules! __trace_event_tracepoint {
             }
         }
 
-        /// Writes a record to the buffer of one trace array, also if the event is not enabled
-        /// there. Preemption must be off. Any context.
-        // Few events are also written like this.
-        #[allow(dead_code)]
-        #[inline]
-        pub fn write(
-            tr: &$crate::ktrace::array::trace_array::TraceArray,
-            context: $crate::ktrace::record::context::Context,
-            $($arg: $argtype),+
-        ) -> ::core::result::Result<(), $crate::ktrace::record::NotWritten> {
-            $crate::ktrace::event::direct::write(tr, EVENT.kind(), context, |sink| {
-                $class::write(sink, $($arg),+)
-            })
-        }
+        $crate::__trace_event_write! { $class ($($arg: $argtype),+) }
     };
 
     (@counted) => { false };

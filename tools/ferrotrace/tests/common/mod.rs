@@ -27,6 +27,7 @@ use std::{
 };
 
 use flate2::read::GzDecoder;
+use serde_json::Value;
 
 /// The recordings for which there is the kernel's text.
 pub const NAMES: [&str; 3] = ["std-events", "compact", "compact-events"];
@@ -84,4 +85,24 @@ pub fn number(line: &str, name: &str) -> Option<u64> {
     let (_, rest) = line.split_once(&format!(" {name}="))?;
     let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
     digits.parse().ok()
+}
+
+/// Returns the text after `name=` in a line of the kernel's text, up to a space.
+pub fn word<'a>(line: &'a str, name: &str) -> &'a str {
+    let (_, rest) = line.split_once(&format!(" {name}=")).expect(name);
+    rest.split(' ').next().expect("a word")
+}
+
+/// Returns the events with these names as `ferrotrace report --json` shows them, without their
+/// times and their CPUs.
+pub fn reported(recording: &Path, names: &[&str]) -> Vec<Value> {
+    let report = output("report", recording, &["--json"]);
+    let events = report.lines().map(|line| {
+        let mut event: Value = serde_json::from_str(line).expect(line);
+        let object = event.as_object_mut().expect("an object");
+        assert!(object.remove("time_ns").is_some() && object.remove("cpu").is_some());
+        event
+    });
+    let is_named = |event: &Value| names.iter().any(|name| event["event"] == *name);
+    events.filter(is_named).collect()
 }
