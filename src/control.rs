@@ -13,6 +13,7 @@
 //! returns the error if it is invalid.
 
 mod causes;
+mod lists;
 mod triggers;
 
 use core::ffi::CStr;
@@ -39,8 +40,7 @@ use crate::{
         input::{
             parse_switch,
             Input,
-            ListName,
-            ListRef, //
+            ListName, //
         },
     },
     function_trace::Count,
@@ -55,7 +55,6 @@ use crate::{
             Pinned, //
         },
         tracefs::{
-            self,
             ControlFile,
             FileSpec,
             OpenMode,
@@ -138,6 +137,17 @@ static FILES: &[Description] = &[
         name: c"set_notrace_comm",
         kind: Kind::List(ListName::NotraceComm),
         help: "patterns of task names not to trace, for example 'sshd*'; overrides the other files",
+    },
+    Description {
+        name: c"set_cgroup",
+        kind: Kind::List(ListName::Cgroup),
+        help: "cgroups (v2) whose tasks to trace, with all below, like '/system.slice/cron.service'",
+    },
+    Description {
+        name: c"set_notrace_cgroup",
+        kind: Kind::List(ListName::NotraceCgroup),
+        help: "cgroups (v2) whose tasks not to trace, for example '/user.slice'; overrides the \
+               other files",
     },
     Description {
         name: c"follow_fork",
@@ -387,16 +397,6 @@ impl Control {
         Ok(())
     }
 
-    fn show_list(&self, out: &SeqFile, name: ListName) -> Result {
-        self.with(|_, array| match array.filter().list(name) {
-            ListRef::Ids(ids) => ids.iter().for_each(|id| seq_print!(out, "{}\n", id)),
-            ListRef::Globs(globs) => globs.iter().for_each(|glob| {
-                tracefs::write_bytes(out, glob.as_bytes());
-                seq_print!(out, "\n");
-            }),
-        })
-    }
-
     fn show_stats(&self, out: &SeqFile) -> Result {
         let (entries, overrun) = self.tr.entries();
         self.with(|state, array| {
@@ -454,7 +454,7 @@ impl ControlFile for Control {
         }
         instances::look_again();
         let input = match about.kind {
-            Kind::List(name) if mode.write => Some(Input::new(name)),
+            Kind::List(name) if mode.write => Some(Input::new(name, &lists::NAMES)),
             _ => None,
         };
         Ok(Self {
@@ -474,7 +474,10 @@ impl ControlFile for Control {
         let name = self.about.name.to_str().unwrap_or("?");
         seq_print!(out, "# {}: {}\n", name, self.about.help);
         match self.about.kind {
-            Kind::List(name) => self.show_list(out, name),
+            Kind::List(name) => {
+                let filter = self.with(|_, array| Arc::clone(array.filter()))?;
+                lists::show(out, filter.list(name))
+            }
             Kind::FollowFork => self.with(|_, array| {
                 seq_print!(out, "{}\n", u32::from(array.filter().follow_fork));
             }),

@@ -18,6 +18,7 @@ use crate::{
         Filter,
     },
     ktrace::task::{
+        cgroups::CgroupWatch,
         registration::Registration,
         trace_mask, //
     },
@@ -50,9 +51,25 @@ impl State {
         Ok(())
     }
 
-    /// Unregisters the task hooks, if they are no longer needed.
+    /// Attaches the probe on moves to other cgroups, if `filter` needs it. The task hooks must be
+    /// registered.
+    fn open_cgroup_watch(&mut self, filter: &Filter) -> Result {
+        if let (true, None, Some(task_filter)) = (
+            filter.needs_cgroups(),
+            &self.cgroup_watch,
+            &self.task_filter,
+        ) {
+            self.cgroup_watch = Some(CgroupWatch::new(task_filter)?);
+        }
+        Ok(())
+    }
+
+    /// Detaches the probe on moves and unregisters the task hooks, if they are no longer needed.
     pub(super) fn close_watch(&mut self) {
         let filtered = self.arrays.iter().any(|array| !array.filter.is_empty());
+        if !self.arrays.iter().any(|array| array.filter.needs_cgroups()) {
+            self.cgroup_watch = None;
+        }
         if !filtered && self.accounts.is_none() {
             self.past_lost = self.filter_updates_lost();
             self.task_filter = None;
@@ -82,8 +99,12 @@ impl State {
             return Ok(());
         }
         let slot = self.take_slot(at)?;
-        if let Err(error) = self.open_watch() {
+        if let Err(error) = self
+            .open_watch()
+            .and_then(|()| self.open_cgroup_watch(&filter))
+        {
             self.drop_idle_slot(at);
+            self.close_watch();
             return Err(error);
         }
         self.begin_account_update();
@@ -94,6 +115,7 @@ impl State {
             array.filter = filter;
             trace_mask::set_owner(slot, Some(array.tr));
         }
+        self.close_watch();
         self.update_trace_masks();
         Ok(())
     }

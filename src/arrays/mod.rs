@@ -54,6 +54,7 @@ use crate::{
         record::marker_export::MarkerExport,
         sync::module_global::ModuleGlobal,
         task::{
+            cgroups::CgroupWatch,
             irqs::IrqWatch,
             registration::Registration,
             saved_cmdlines::Names,
@@ -190,6 +191,9 @@ pub(crate) struct State {
     /// The task accounting, while a call graph is recorded, or an event that depends on it has a
     /// listener.
     accounts: Option<Arc<sched::Registration<Accounts>>>,
+    /// The probe on moves of tasks to other cgroups, while a filter depends on it. It refers to
+    /// `task_filter`, so it is dropped before it.
+    cgroup_watch: Option<CgroupWatch>,
     /// The filter decisions, while a trace array has a filter or tasks are accounted.
     ///
     /// The task accounting is called from the `sched_switch` probe of this registration, and its
@@ -234,6 +238,7 @@ impl State {
             arrays: KVec::new(),
             next_serial: 1,
             works: None,
+            cgroup_watch: None,
             task_filter: None,
             accounts: None,
             listened: false,

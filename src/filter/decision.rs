@@ -11,8 +11,15 @@ use super::{
     list::GlobSet, //
 };
 
+/// The cgroups that a task is in: its own, and all above it.
+pub(crate) trait Cgroups {
+    /// Returns whether `test` returns true for the id of one of them. May be called from any
+    /// context if `test` may.
+    fn any(&self, test: &dyn Fn(u64) -> bool) -> bool;
+}
+
 /// The attributes of a task that the filter decision depends on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Task<'a> {
     /// Thread id, in the initial PID namespace.
     pub(crate) pid: i32,
@@ -20,6 +27,8 @@ pub(crate) struct Task<'a> {
     pub(crate) tgid: i32,
     /// The task's name; it ends at the first NUL.
     pub(crate) comm: &'a [u8],
+    /// The task's cgroups.
+    pub(crate) cgroups: &'a dyn Cgroups,
 }
 
 /// The selection that a task inherited from its parent; see [`Filter::child`].
@@ -69,6 +78,10 @@ pub(crate) struct Filter {
     pub(crate) comm: GlobSet,
     /// `set_notrace_comm`
     pub(crate) notrace_comm: GlobSet,
+    /// `set_cgroup`
+    pub(crate) cgroup: IdSet<u64>,
+    /// `set_notrace_cgroup`
+    pub(crate) notrace_cgroup: IdSet<u64>,
     /// `follow_fork`
     pub(crate) follow_fork: bool,
 }
@@ -83,6 +96,8 @@ impl Filter {
             notrace_tgid: self.notrace_tgid.try_clone()?,
             comm: self.comm.try_clone()?,
             notrace_comm: self.notrace_comm.try_clone()?,
+            cgroup: self.cgroup.try_clone()?,
+            notrace_cgroup: self.notrace_cgroup.try_clone()?,
             follow_fork: self.follow_fork,
         })
     }
@@ -98,6 +113,11 @@ impl Filter {
     /// Returns whether a rename can change the filter decision for a task.
     pub(crate) fn needs_comm(&self) -> bool {
         !self.comm.is_empty() || !self.notrace_comm.is_empty()
+    }
+
+    /// Returns whether a move to another cgroup can change the filter decision for a task.
+    pub(crate) fn needs_cgroups(&self) -> bool {
+        !self.cgroup.is_empty() || !self.notrace_cgroup.is_empty()
     }
 
     /// Returns whether a task is traced, given the selection that it inherited.
@@ -122,7 +142,10 @@ impl Filter {
 
     /// Returns whether a `set_*` list is set, so that only matching tasks are traced.
     fn selects(&self) -> bool {
-        !self.pid.is_empty() || !self.tgid.is_empty() || !self.comm.is_empty()
+        !self.pid.is_empty()
+            || !self.tgid.is_empty()
+            || !self.comm.is_empty()
+            || !self.cgroup.is_empty()
     }
 
     /// Returns whether a `set_notrace_*` list is set, so that matching tasks are not traced.
@@ -130,6 +153,7 @@ impl Filter {
         !self.notrace_pid.is_empty()
             || !self.notrace_tgid.is_empty()
             || !self.notrace_comm.is_empty()
+            || !self.notrace_cgroup.is_empty()
     }
 
     /// Returns whether a `set_*` list matches the task, or the task inherited such a match. An
@@ -139,6 +163,7 @@ impl Filter {
             || self.pid.contains(task.pid)
             || self.tgid.contains(task.tgid)
             || self.comm.matches(task.comm)
+            || is_in(&self.cgroup, task)
     }
 
     /// Returns whether a `set_notrace_*` list matches the task, or the task inherited such a match.
@@ -147,5 +172,11 @@ impl Filter {
             || self.notrace_pid.contains(task.pid)
             || self.notrace_tgid.contains(task.tgid)
             || self.notrace_comm.matches(task.comm)
+            || is_in(&self.notrace_cgroup, task)
     }
+}
+
+/// Returns whether the task is in one of the cgroups.
+fn is_in(cgroups: &IdSet<u64>, task: &Task<'_>) -> bool {
+    !cgroups.is_empty() && task.cgroups.any(&|id| cgroups.contains(id))
 }

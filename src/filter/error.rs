@@ -87,11 +87,15 @@ pub(crate) enum Fault {
     MarkerTooLong,
     /// A time in us is not a decimal number, or too large.
     NotMicroseconds,
+    /// No task has this id in the PID namespace of the task that writes.
+    NoTask,
+    /// There is no such cgroup.
+    NoCgroup,
 }
 
 impl Fault {
     /// Messages for the user, indexed by discriminant.
-    pub(crate) const MESSAGES: [&'static CStr; 31] = [
+    pub(crate) const MESSAGES: [&'static CStr; 33] = [
         c"Invalid number (expected a decimal PID)",
         c"PID out of range",
         c"Name longer than 15 bytes, which is all that the kernel keeps of it",
@@ -123,6 +127,8 @@ impl Fault {
         c"This action cannot be delayed",
         c"Name longer than 55 bytes, which is all that is compared",
         c"Invalid time (expected a number of microseconds)",
+        c"No such task in your PID namespace",
+        c"No such cgroup (expected a path as in /proc/PID/cgroup, or an id)",
     ];
 
     /// Returns the index of this fault in [`Fault::MESSAGES`].
@@ -149,6 +155,8 @@ impl Fault {
             }
             Fault::TooMany => ENOSPC,
             Fault::NoMemory => ENOMEM,
+            Fault::NoTask => ESRCH,
+            Fault::NoCgroup => ENOENT,
             Fault::NotPacked | Fault::NoPacks | Fault::NoSnapshot => {
                 Error::from_errno(-(bindings::EOPNOTSUPP as c_int))
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Sets of thread or process ids.
+//! Sets of thread ids, process ids or ids of cgroups.
 
 use core::cmp::Ordering;
 
@@ -51,21 +51,26 @@ pub(crate) fn parse_id(word: &[u8]) -> Result<i32, IdError> {
 /// # Invariants
 ///
 /// `ids` is strictly ascending and has at most [`MAX_IDS`] entries.
-#[derive(Default)]
-pub(crate) struct IdSet {
-    ids: KVec<i32>,
+pub(crate) struct IdSet<T = i32> {
+    ids: KVec<T>,
 }
 
-impl IdSet {
+impl<T> Default for IdSet<T> {
+    fn default() -> Self {
+        Self { ids: KVec::new() }
+    }
+}
+
+impl<T: Copy + Ord> IdSet<T> {
     /// Returns whether the id is in the set. May be called from any context.
-    pub(crate) fn contains(&self, id: i32) -> bool {
+    pub(crate) fn contains(&self, id: T) -> bool {
         self.find(id).is_ok()
     }
 
     /// Returns the index of the id, or as an error the index at which to insert it.
     ///
     /// `slice::binary_search()` is not used because it has a panic path if overflow checks are on.
-    fn find(&self, id: i32) -> Result<usize, usize> {
+    fn find(&self, id: T) -> Result<usize, usize> {
         let mut low = 0;
         let mut high = self.ids.len();
         while low < high {
@@ -80,12 +85,12 @@ impl IdSet {
     }
 
     /// Returns the ids, in ascending order.
-    pub(crate) fn as_slice(&self) -> &[i32] {
+    pub(crate) fn as_slice(&self) -> &[T] {
         &self.ids
     }
 
     /// Iterates over the ids, in ascending order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = i32> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = T> + '_ {
         self.ids.iter().copied()
     }
 
@@ -105,7 +110,7 @@ impl IdSet {
     /// # Errors
     ///
     /// [`ENOSPC`] if the set is full, [`ENOMEM`].
-    pub(crate) fn insert(&mut self, id: i32) -> Result {
+    pub(crate) fn insert(&mut self, id: T) -> Result {
         // The input is usually sorted, so that most ids are appended.
         let place = match self.ids.last() {
             Some(last) if *last < id => self.ids.len(),
@@ -130,7 +135,7 @@ impl IdSet {
     /// # Errors
     ///
     /// [`ENOSPC`] if the union, or `more` alone, has more than [`MAX_IDS`] ids, [`ENOMEM`].
-    pub(crate) fn merge(&self, more: &[i32]) -> Result<Self> {
+    pub(crate) fn merge(&self, more: &[T]) -> Result<Self> {
         let mut sorted = Self::default();
         for id in more {
             sorted.insert(*id)?;

@@ -15,6 +15,7 @@ use super::{
     list::{
         GlobSet,
         List,
+        Names,
         Pending, //
     },
     tokens::{
@@ -38,6 +39,10 @@ pub(crate) enum ListName {
     Comm,
     /// `set_notrace_comm`
     NotraceComm,
+    /// `set_cgroup`
+    Cgroup,
+    /// `set_notrace_cgroup`
+    NotraceCgroup,
 }
 
 impl ListName {
@@ -45,7 +50,10 @@ impl ListName {
     pub(crate) fn clears_inherited(self) -> ClearInherited {
         let excludes = matches!(
             self,
-            ListName::NotracePid | ListName::NotraceTgid | ListName::NotraceComm
+            ListName::NotracePid
+                | ListName::NotraceTgid
+                | ListName::NotraceComm
+                | ListName::NotraceCgroup
         );
         ClearInherited {
             traced: !excludes,
@@ -60,6 +68,8 @@ pub(crate) enum ListRef<'a> {
     Ids(&'a IdSet),
     /// Patterns, in the order in which they were written.
     Globs(&'a GlobSet),
+    /// Ids of cgroups, in ascending order.
+    Cgroups(&'a IdSet<u64>),
 }
 
 impl Filter {
@@ -72,14 +82,17 @@ impl Filter {
             ListName::NotraceTgid => ListRef::Ids(&self.notrace_tgid),
             ListName::Comm => ListRef::Globs(&self.comm),
             ListName::NotraceComm => ListRef::Globs(&self.notrace_comm),
+            ListName::Cgroup => ListRef::Cgroups(&self.cgroup),
+            ListName::NotraceCgroup => ListRef::Cgroups(&self.notrace_cgroup),
         }
     }
 }
 
-/// The entries of an input: ids or patterns.
+/// The entries of an input: ids, patterns or cgroups.
 enum Entries {
     Ids(Pending<IdSet>),
     Globs(Pending<GlobSet>),
+    Cgroups(Pending<IdSet<u64>>),
 }
 
 /// The text that is written for one list.
@@ -89,6 +102,7 @@ enum Entries {
 /// error.
 pub(crate) struct Input {
     name: ListName,
+    names: &'static Names,
     splitter: Splitter,
     entries: Entries,
     failed: Option<InputError>,
@@ -96,16 +110,22 @@ pub(crate) struct Input {
 
 impl Input {
     /// Creates an empty input for the list with that name.
-    pub(crate) fn new(name: ListName) -> Self {
-        let entries = match name {
+    pub(crate) fn new(name: ListName, names: &'static Names) -> Self {
+        let (entries, max_word) = match name {
             ListName::Pid | ListName::NotracePid | ListName::Tgid | ListName::NotraceTgid => {
-                Entries::Ids(Pending::default())
+                (Entries::Ids(Pending::default()), IdSet::<i32>::MAX_WORD)
             }
-            ListName::Comm | ListName::NotraceComm => Entries::Globs(Pending::default()),
+            ListName::Comm | ListName::NotraceComm => {
+                (Entries::Globs(Pending::default()), GlobSet::MAX_WORD)
+            }
+            ListName::Cgroup | ListName::NotraceCgroup => {
+                (Entries::Cgroups(Pending::default()), IdSet::<u64>::MAX_WORD)
+            }
         };
         Self {
             name,
-            splitter: Splitter::new(),
+            names,
+            splitter: Splitter::new(max_word),
             entries,
             failed: None,
         }
@@ -118,8 +138,9 @@ impl Input {
             return Err(error);
         }
         let result = match &mut self.entries {
-            Entries::Ids(entries) => feed(&mut self.splitter, entries, text),
-            Entries::Globs(entries) => feed(&mut self.splitter, entries, text),
+            Entries::Ids(entries) => feed(&mut self.splitter, entries, text, self.names),
+            Entries::Globs(entries) => feed(&mut self.splitter, entries, text, self.names),
+            Entries::Cgroups(entries) => feed(&mut self.splitter, entries, text, self.names),
         };
         self.remember(result)
     }
@@ -131,8 +152,9 @@ impl Input {
             return Err(error);
         }
         let result = match &mut self.entries {
-            Entries::Ids(entries) => finish(&mut self.splitter, entries),
-            Entries::Globs(entries) => finish(&mut self.splitter, entries),
+            Entries::Ids(entries) => finish(&mut self.splitter, entries, self.names),
+            Entries::Globs(entries) => finish(&mut self.splitter, entries, self.names),
+            Entries::Cgroups(entries) => finish(&mut self.splitter, entries, self.names),
         };
         self.remember(result)
     }
@@ -164,6 +186,7 @@ impl Input {
         match &self.entries {
             Entries::Ids(entries) => !entries.is_empty(),
             Entries::Globs(entries) => !entries.is_empty(),
+            Entries::Cgroups(entries) => !entries.is_empty(),
         }
     }
 
@@ -196,6 +219,13 @@ impl Input {
                 let list = match self.name {
                     ListName::NotraceComm => &mut filter.notrace_comm,
                     _ => &mut filter.comm,
+                };
+                replace_by(list, |list| core::mem::take(entries).commit(replace, list))
+            }
+            Entries::Cgroups(entries) => {
+                let list = match self.name {
+                    ListName::NotraceCgroup => &mut filter.notrace_cgroup,
+                    _ => &mut filter.cgroup,
                 };
                 replace_by(list, |list| core::mem::take(entries).commit(replace, list))
             }
@@ -261,13 +291,18 @@ fn feed<L: List>(
     splitter: &mut Splitter,
     entries: &mut Pending<L>,
     text: &[u8],
+    names: &Names,
 ) -> Result<(), InputError> {
-    let result = splitter.feed(text, |word, offset| entries.push(word, offset));
+    let result = splitter.feed(text, |word, offset| entries.push(word, offset, names));
     result.map_err(|error| input_error::<L>(error, splitter))
 }
 
-fn finish<L: List>(splitter: &mut Splitter, entries: &mut Pending<L>) -> Result<(), InputError> {
-    let result = splitter.finish(|word, offset| entries.push(word, offset));
+fn finish<L: List>(
+    splitter: &mut Splitter,
+    entries: &mut Pending<L>,
+    names: &Names,
+) -> Result<(), InputError> {
+    let result = splitter.finish(|word, offset| entries.push(word, offset, names));
     result.map_err(|error| input_error::<L>(error, splitter))
 }
 
@@ -278,6 +313,7 @@ fn input_error<L: List>(error: SplitError<InputError>, splitter: &Splitter) -> I
             InputError::new(L::WORD_TOO_LONG, splitter.pending(), offset)
         }
         SplitError::Nul(offset) => InputError::new(Fault::Nul, splitter.pending(), offset),
+        SplitError::NoMemory => InputError::new(Fault::NoMemory, b"", 0),
         SplitError::Refused(error) => error,
     }
 }

@@ -5,6 +5,10 @@
 use kernel::prelude::*;
 
 use super::{
+    cgroups::{
+        parse_cgroup,
+        Name, //
+    },
     error::{
         Fault,
         InputError, //
@@ -17,7 +21,11 @@ use super::{
         parse_id,
         IdSet, //
     },
+    tokens::MAX_TOKEN,
 };
+
+/// The maximum length of the path of a cgroup: `PATH_MAX` without the NUL.
+pub(crate) const MAX_PATH: usize = 4095;
 
 /// Maximum number of patterns in a list.
 pub(crate) const MAX_GLOBS: usize = 256;
@@ -99,8 +107,19 @@ impl GlobSet {
     }
 }
 
-/// The operations that both kinds of list have: inserting a word and building a union.
+/// Finds what words name, which depends on the namespaces of the task that writes.
+pub(crate) struct Names {
+    /// Returns the id in the initial PID namespace of the task that has this id in the writer's.
+    pub(crate) pid: fn(i32) -> Option<i32>,
+    /// Returns the id of the cgroup with this path in the writer's cgroup namespace. May sleep.
+    pub(crate) cgroup: fn(&[u8]) -> Option<u64>,
+}
+
+/// The operations that all kinds of list have: inserting a word and building a union.
 pub(crate) trait List: Default {
+    /// The maximum length of a word in bytes.
+    const MAX_WORD: usize = MAX_TOKEN;
+
     /// The fault of a word that is longer than any entry can be.
     const WORD_TOO_LONG: Fault;
 
@@ -108,13 +127,13 @@ pub(crate) trait List: Default {
     fn has_none(&self) -> bool;
 
     /// Parses a word and inserts the entry. May sleep.
-    fn insert_word(&mut self, word: &[u8]) -> Result<(), Fault>;
+    fn insert_word(&mut self, word: &[u8], names: &Names) -> Result<(), Fault>;
 
     /// Returns the union of this list and `more`. May sleep.
     fn union(&self, more: &Self) -> Result<Self>;
 }
 
-impl List for IdSet {
+impl List for IdSet<i32> {
     // Without leading zeros, such a number would be out of range. But the rest of the word was not
     // read, so it need not be a number at all.
     const WORD_TOO_LONG: Fault = Fault::NotANumber;
@@ -123,8 +142,31 @@ impl List for IdSet {
         self.is_empty()
     }
 
-    fn insert_word(&mut self, word: &[u8]) -> Result<(), Fault> {
-        self.insert(parse_id(word)?).map_err(fault_of)
+    fn insert_word(&mut self, word: &[u8], names: &Names) -> Result<(), Fault> {
+        let id = (names.pid)(parse_id(word)?).ok_or(Fault::NoTask)?;
+        self.insert(id).map_err(fault_of)
+    }
+
+    fn union(&self, more: &Self) -> Result<Self> {
+        self.merge(more.as_slice())
+    }
+}
+
+impl List for IdSet<u64> {
+    const MAX_WORD: usize = MAX_PATH;
+    const WORD_TOO_LONG: Fault = Fault::NoCgroup;
+
+    fn has_none(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn insert_word(&mut self, word: &[u8], names: &Names) -> Result<(), Fault> {
+        let id = match parse_cgroup(word).map_err(fault_of)? {
+            Some(Name::Id(id)) => Some(id),
+            Some(Name::Path(path)) => (names.cgroup)(&path),
+            None => None,
+        };
+        self.insert(id.ok_or(Fault::NoCgroup)?).map_err(fault_of)
     }
 
     fn union(&self, more: &Self) -> Result<Self> {
@@ -139,7 +181,7 @@ impl List for GlobSet {
         self.is_empty()
     }
 
-    fn insert_word(&mut self, word: &[u8]) -> Result<(), Fault> {
+    fn insert_word(&mut self, word: &[u8], _: &Names) -> Result<(), Fault> {
         self.insert(Glob::new(word)?).map_err(fault_of)
     }
 
@@ -173,9 +215,14 @@ impl<L: List> Pending<L> {
     }
 
     /// Parses a word that begins `offset` bytes into the input, and adds the entry. May sleep.
-    pub(crate) fn push(&mut self, word: &[u8], offset: usize) -> Result<(), InputError> {
+    pub(crate) fn push(
+        &mut self,
+        word: &[u8],
+        offset: usize,
+        names: &Names,
+    ) -> Result<(), InputError> {
         self.list
-            .insert_word(word)
+            .insert_word(word, names)
             .map_err(|fault| InputError::new(fault, word, offset))
     }
 

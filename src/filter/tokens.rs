@@ -10,16 +10,21 @@
 //! The input may be passed in pieces of any size; a word that a piece leaves unfinished is kept and
 //! continued by the next piece.
 
+use kernel::prelude::*;
+
 use super::glob::MAX_PATTERN;
 
-/// Maximum length of a word in bytes.
+/// Maximum length in bytes of a word that is an id or a pattern, and of the part of a word that an
+/// error shows.
 pub(crate) const MAX_TOKEN: usize = MAX_PATTERN;
 
 /// The reason why the splitter stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SplitError<E> {
-    /// The word that begins at this offset has more than [`MAX_TOKEN`] bytes.
+    /// The word that begins at this offset has more bytes than a word can have.
     TokenTooLong(usize),
+    /// Out of memory.
+    NoMemory,
     /// There is a NUL byte at this offset.
     Nul(usize),
     /// The callback that receives the words returned this error.
@@ -40,14 +45,11 @@ enum LinePos {
 }
 
 /// The state of the splitter between two pieces of input.
-///
-/// # Invariants
-///
-/// `len` is at most [`MAX_TOKEN`].
-#[derive(Debug)]
 pub(crate) struct Splitter {
-    token: [u8; MAX_TOKEN],
-    len: usize,
+    /// The unfinished word.
+    token: KVec<u8>,
+    /// The maximum length of a word.
+    limit: usize,
     /// The offset of the first byte of the unfinished word.
     start: usize,
     /// The offset of the next byte.
@@ -55,18 +57,12 @@ pub(crate) struct Splitter {
     pos: LinePos,
 }
 
-impl Default for Splitter {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Splitter {
-    /// Creates a splitter at the start of its input.
-    pub(crate) const fn new() -> Self {
+    /// Creates a splitter at the start of its input, for words of up to `limit` bytes.
+    pub(crate) const fn new(limit: usize) -> Self {
         Self {
-            token: [0; MAX_TOKEN],
-            len: 0,
+            token: KVec::new(),
+            limit,
             start: 0,
             offset: 0,
             pos: LinePos::Start,
@@ -74,7 +70,7 @@ impl Splitter {
     }
 
     /// Processes the next piece of input, and calls `receive` for each word that ends in it, with
-    /// the offset of the word from the start of the whole input.
+    /// the offset of the word from the start of the whole input. May sleep.
     ///
     /// # Errors
     ///
@@ -99,13 +95,13 @@ impl Splitter {
         mut receive: impl FnMut(&[u8], usize) -> Result<(), E>,
     ) -> Result<(), SplitError<E>> {
         let result = self.deliver(&mut receive);
-        *self = Self::new();
+        *self = Self::new(self.limit);
         result
     }
 
     /// Returns the unfinished word as far as it was read.
     pub(crate) fn pending(&self) -> &[u8] {
-        self.token.get(..self.len).unwrap_or_default()
+        &self.token
     }
 
     fn step<E>(
@@ -144,16 +140,14 @@ impl Splitter {
 
     /// Appends a byte to the unfinished word.
     fn keep<E>(&mut self, byte: u8) -> Result<(), SplitError<E>> {
-        if self.len == 0 {
+        if self.token.is_empty() {
             self.start = self.offset;
         }
-        let Some(free) = self.token.get_mut(self.len) else {
+        if self.token.len() >= self.limit {
             return Err(SplitError::TokenTooLong(self.start));
-        };
-        *free = byte;
-        // INVARIANT: `get_mut()` found a byte at `len`, so `len` was less than `MAX_TOKEN`.
-        self.len = self.len.wrapping_add(1);
-        Ok(())
+        }
+        let added = self.token.push(byte, GFP_KERNEL);
+        added.map_err(|_| SplitError::NoMemory)
     }
 
     /// Calls `receive` for the unfinished word, if there is one, and clears it.
@@ -161,11 +155,11 @@ impl Splitter {
         &mut self,
         receive: &mut impl FnMut(&[u8], usize) -> Result<(), E>,
     ) -> Result<(), SplitError<E>> {
-        if self.len == 0 {
+        if self.token.is_empty() {
             return Ok(());
         }
         let result = receive(self.pending(), self.start);
-        self.len = 0;
+        self.token.clear();
         result.map_err(SplitError::Refused)
     }
 }

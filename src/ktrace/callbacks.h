@@ -41,6 +41,7 @@ struct ktrace_task_callbacks {
 	void (*rename)(struct task_struct *task, const char *comm);
 	void (*prepare_exec)(struct task_struct *task);
 	void (*exec)(struct task_struct *task, pid_t old_pid);
+	void (*moved)(struct task_struct *task);
 	void (*free)(struct task_struct *task);
 	void (*recheck)(void);
 	void (*reclaim)(void);

@@ -95,6 +95,19 @@ bool ktrace_irq_name(u16 code, char *name);
 int ktrace_watch_works(const struct ktrace_work_callbacks *callbacks);
 void ktrace_unwatch_works(void);
 
+/* in cgroups.c, */
+const void *ktrace_task_cgroup(struct task_struct *task);
+u64 ktrace_cgroup_id(const void *cgroup, unsigned int up);
+u64 ktrace_cgroup_root_id(void);
+u64 ktrace_cgroup_find(const char *path);
+int ktrace_cgroup_path(u64 id, char *path, size_t size);
+int ktrace_watch_cgroups(const struct ktrace_task_callbacks *callbacks);
+void ktrace_unwatch_cgroups(const struct ktrace_task_callbacks *callbacks);
+
+/* in pid_namespace.c, */
+pid_t ktrace_pid_from_namespace(pid_t id);
+pid_t ktrace_pid_to_namespace(pid_t id);
+
 /* in signals.c, */
 int ktrace_watch_signals(ktrace_signal_t signal);
 void ktrace_unwatch_signals(void);

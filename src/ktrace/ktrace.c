@@ -20,6 +20,8 @@
 #include "task/signals.c"
 #include "task/irqs.c"
 #include "task/works.c"
+#include "task/cgroups.c"
+#include "task/pid_namespace.c"
 #include "compact/compact.c"
 #include "compact/selftest.c"
 #include "hook/ftrace_ops.c"

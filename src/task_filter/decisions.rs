@@ -16,6 +16,7 @@ use kernel::{
             spinlock::SpinLockBackend,
             Guard, //
         },
+        rcu,
         SpinLock, //
     },
 };
@@ -27,15 +28,20 @@ use super::{
         InheritedFlags,
         PendingExecs, //
     },
-    task_info::TaskInfo,
+    task_info::{
+        CgroupInfo,
+        TaskInfo, //
+    },
     task_state::Entry, //
 };
 use crate::ktrace::{
     sync::published::Published,
     task::{
+        cgroups::Cgroup,
         pid_map::PidMap,
         registration::reclaim_later,
-        trace_mask::SLOTS, //
+        trace_mask::SLOTS,
+        Task, //
     },
 };
 
@@ -49,8 +55,7 @@ pub(crate) struct TaskFilter {
     #[pin]
     pub(super) rules: SpinLock<FilterUpdates>,
     /// Filter updates that were lost: decisions that could not be stored because memory was short,
-    /// trace masks that another CPU could not be made to update immediately, and inherited
-    /// selections that were replaced in `pending_execs`.
+    /// and inherited selections that were replaced in `pending_execs`.
     pub(super) lost: Atomic<u64>,
 }
 
@@ -70,6 +75,7 @@ impl TaskFilter {
                     places: [const { Published::none() }; SLOTS as usize],
                     used: Atomic::new(0),
                     by_name: Atomic::new(0),
+                    by_cgroup: Atomic::new(0),
                 },
                 rules <- new_spinlock!(FilterUpdates {
                     generation: 1,
@@ -117,30 +123,46 @@ impl TaskFilter {
             .unwrap_or_default()
     }
 
-    /// Evaluates all filters for a task with this inherited selection. Any context.
-    fn evaluate(&self, info: &TaskInfo, flags: InheritedFlags) -> u32 {
+    /// Returns the cgroup of a task, if any filter depends on it. Any context.
+    pub(super) fn cgroup_of<'a>(&self, task: Task<'_>, guard: &'a rcu::Guard) -> CgroupInfo<'a> {
+        match self.filters.need_cgroups() {
+            true => Cgroup::of(task, guard).map_or(CgroupInfo::NotNeeded, CgroupInfo::Own),
+            false => CgroupInfo::NotNeeded,
+        }
+    }
+
+    /// Evaluates all filters for a task with this cgroup and inherited selection. Any context.
+    fn evaluate(&self, info: &TaskInfo, cgroup: &CgroupInfo<'_>, flags: InheritedFlags) -> u32 {
+        let task = info.with_cgroup(cgroup);
         let mut mask = 0;
         self.filters.for_each(|slot, filter| {
-            let traced = filter.evaluate(&info.as_task(), flags.inherited(slot));
+            let traced = filter.evaluate(&task, flags.inherited(slot));
             mask |= u32::from(traced) << slot;
         });
         mask
     }
 
-    /// Evaluates all filters for a task without holding `rules`. Returns the mask, with `rules`
-    /// held and in the generation that the mask belongs to.
+    /// Evaluates all filters for a task, with its attributes in `info`, without holding `rules`.
+    /// Returns the mask, with `rules` held, in the generation and for the cgroup that the mask
+    /// belongs to.
     pub(super) fn decide(
         &self,
+        task: Task<'_>,
         info: &TaskInfo,
     ) -> (Guard<'_, FilterUpdates, SpinLockBackend>, u32) {
+        let guard = rcu::read_lock();
         loop {
             let (generation, flags) = {
                 let rules = self.rules.lock();
                 (rules.generation, self.inherited(&rules, info))
             };
-            let mask = self.evaluate(info, flags);
+            let cgroup = self.cgroup_of(task, &guard);
+            let mask = self.evaluate(info, &cgroup, flags);
             let rules = self.rules.lock();
-            if rules.generation == generation && self.inherited(&rules, info) == flags {
+            if rules.generation == generation
+                && self.inherited(&rules, info) == flags
+                && self.cgroup_of(task, &guard) == cgroup
+            {
                 return (rules, mask);
             }
         }

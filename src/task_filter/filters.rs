@@ -29,12 +29,19 @@ pub(super) struct Filters {
     pub(super) used: Atomic<u32>,
     /// The slots whose filter depends on task names.
     pub(super) by_name: Atomic<u32>,
+    /// The slots whose filter depends on cgroups.
+    pub(super) by_cgroup: Atomic<u32>,
 }
 
 impl Filters {
     /// Returns whether a rename can change a filter decision.
     pub(super) fn need_comm(&self) -> bool {
         self.by_name.read_once() != 0
+    }
+
+    /// Returns whether a move to another cgroup can change a filter decision.
+    pub(super) fn need_cgroups(&self) -> bool {
+        self.by_cgroup.read_once() != 0
     }
 
     /// Calls `with` for each filter and its slot. Any context.
@@ -66,6 +73,10 @@ impl Filters {
         set(
             &self.by_name,
             filter.as_ref().is_some_and(|filter| filter.needs_comm()),
+        );
+        set(
+            &self.by_cgroup,
+            filter.as_ref().is_some_and(|filter| filter.needs_cgroups()),
         );
         Some(place.replace(filter))
     }

@@ -2,7 +2,10 @@
 
 //! The hooks on the life of tasks, which keep the filter decisions up to date.
 
-use kernel::sync::atomic::Relaxed;
+use kernel::sync::{
+    atomic::Relaxed,
+    rcu, //
+};
 
 use super::{
     decisions::TaskFilter,
@@ -20,6 +23,8 @@ use crate::ktrace::{
         bind::bind_task_hooks,
         hooks::TaskHooks,
         registration::schedule_recheck,
+        sched,
+        task_mask::refresh_trace_mask,
         trace_mask,
         Comm,
         Task, //
@@ -42,21 +47,26 @@ impl TaskHooks for TaskFilter {
         if child.pid() == 0 {
             return;
         }
-        let parent = TaskInfo::new(parent, parent.comm());
+        let of_parent = TaskInfo::new(parent, parent.comm());
         let info = TaskInfo::new(child, child.comm());
+        let guard = rcu::read_lock();
         loop {
-            let (generation, of_parent) = {
+            let (generation, parent_flags) = {
                 let rules = self.rules.lock();
-                (rules.generation, self.inherited(&rules, &parent))
+                (rules.generation, self.inherited(&rules, &of_parent))
             };
+            let parent_cgroup = self.cgroup_of(parent, &guard);
+            let cgroup = self.cgroup_of(child, &guard);
+            let as_parent = of_parent.with_cgroup(&parent_cgroup);
+            let as_child = info.with_cgroup(&cgroup);
             let (mut flags, mut mask) = (InheritedFlags::default(), 0u32);
             self.filters.for_each(|slot, filter| {
-                let inherited = filter.child(&parent.as_task(), of_parent.inherited(slot));
+                let inherited = filter.child(&as_parent, parent_flags.inherited(slot));
                 flags.add(slot, inherited);
-                mask |= u32::from(filter.evaluate(&info.as_task(), inherited)) << slot;
+                mask |= u32::from(filter.evaluate(&as_child, inherited)) << slot;
             });
             let mut rules = self.rules.lock();
-            if rules.generation != generation {
+            if rules.generation != generation || self.cgroup_of(child, &guard) != cgroup {
                 continue;
             }
             // Discards the entry of a killed thread that had the same tag.
@@ -93,7 +103,7 @@ impl TaskHooks for TaskFilter {
         }
         let info = TaskInfo::new(task, comm);
         let by_itself = task.is_current();
-        let (mut rules, mask) = self.decide(&info);
+        let (mut rules, mask) = self.decide(task, &info);
         // If another task renames this one: the id may already belong to another task; see
         // `evaluate_one()`.
         if task.is_released() {
@@ -121,7 +131,7 @@ impl TaskHooks for TaskFilter {
         if by_itself {
             trace_mask::refresh_current();
         } else {
-            self.update_cpu_of(task);
+            refresh_trace_mask(task);
         }
     }
 
@@ -140,7 +150,7 @@ impl TaskHooks for TaskFilter {
     fn executed(&self, task: Task<'_>, old_pid: i32) {
         let info = TaskInfo::new(task, task.comm());
         {
-            let (mut rules, mask) = self.decide(&info);
+            let (mut rules, mask) = self.decide(task, &info);
             let old = self.tasks.get(old_pid as u32);
             let old = old.filter(|entry| old_pid != info.pid && entry.is_of(info.tag));
             if let Some(old) = old {
@@ -149,6 +159,39 @@ impl TaskHooks for TaskFilter {
             self.store(&mut rules, &info, mask, false);
         }
         trace_mask::refresh_current();
+    }
+
+    fn moved(&self, task: Task<'_>) {
+        // If a filter is being installed at this moment, `set_filter()` evaluates the task after
+        // this move.
+        if !self.filters.need_cgroups() {
+            return;
+        }
+        let info = TaskInfo::new(task, task.comm());
+        let (mut rules, mask) = self.decide(task, &info);
+        if task.is_released() || mask == TaskHooks::mask(self, info.pid) {
+            return;
+        }
+        sched::changes(task);
+        let must_exist = rules.scanning || self.filters.need_comm();
+        let mut pending_recheck = false;
+        if let Some(entry) = self.store(&mut rules, &info, mask, must_exist) {
+            // A rename may have been reported that is not written yet: then this decision is by
+            // the old name, and the worker must recheck the task.
+            pending_recheck = self.filters.need_comm();
+            if pending_recheck {
+                entry.pending_recheck.set(rules.generation);
+            }
+        }
+        drop(rules);
+        if pending_recheck {
+            schedule_recheck();
+        }
+        if task.is_current() {
+            trace_mask::refresh_current();
+        } else {
+            refresh_trace_mask(task);
+        }
     }
 
     fn freed(&self, task: Task<'_>) {

@@ -12,6 +12,7 @@ use crate::ktrace::task::{
         TaskHooks, //
     },
     sched,
+    task_mask::refresh_trace_mask,
     trace_mask,
     Task, //
 };
@@ -56,13 +57,13 @@ impl TaskFilter {
             entry.set_inherited(flags);
         }
         sched::changes(task);
-        let (mut rules, mask) = self.decide(&info);
+        let (mut rules, mask) = self.decide(task, &info);
         self.store(&mut rules, &info, mask, true);
         drop(rules);
         if task.is_current() {
             trace_mask::refresh_current();
         } else {
-            self.update_cpu_of(task);
+            refresh_trace_mask(task);
         }
         true
     }

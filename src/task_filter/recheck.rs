@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The recheck of one task by the worker, and the update of the CPU that runs the task.
-
-use kernel::sync::atomic::Relaxed;
+//! The recheck of one task by the worker.
 
 use super::{
     decisions::TaskFilter,
@@ -25,7 +23,7 @@ impl TaskFilter {
         if self.entry(&info).filter(in_doubt).is_none() {
             return false;
         }
-        let (mut rules, mask) = self.decide(&info);
+        let (mut rules, mask) = self.decide(task, &info);
         if task.is_released() {
             return false;
         }
@@ -45,16 +43,8 @@ impl TaskFilter {
         entry.pending_recheck.set(0);
         drop(rules);
         if changed {
-            self.update_cpu_of(task);
+            refresh_trace_mask(task);
         }
         false
-    }
-
-    /// Makes the CPU of a task other than the current one update its trace mask to the task's new
-    /// mask.
-    pub(super) fn update_cpu_of(&self, task: Task<'_>) {
-        if !refresh_trace_mask(task) {
-            self.lost.add(1, Relaxed);
-        }
     }
 }

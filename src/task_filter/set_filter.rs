@@ -4,13 +4,17 @@
 
 use kernel::sync::{
     atomic::Relaxed,
+    rcu,
     Arc, //
 };
 
 use super::{
     decisions::TaskFilter,
     filter_updates::is_since,
-    task_info::TaskInfo, //
+    task_info::{
+        CgroupInfo,
+        TaskInfo, //
+    },
 };
 use crate::{
     filter::decision::{
@@ -74,18 +78,23 @@ impl TaskFilter {
     /// Evaluates one filter, which has changed with generation `since`, for a task. Returns whether
     /// the worker must recheck the decision.
     fn evaluate_one(&self, slot: u32, filter: &Filter, since: u32, task: Task<'_>) -> bool {
+        let guard = rcu::read_lock();
         loop {
             let info = TaskInfo::new(task, task.comm());
             let flags = self.inherited(&self.rules.lock(), &info);
-            let traced = filter.evaluate(&info.as_task(), flags.inherited(slot));
+            let cgroup = self.cgroup_of(task, &guard);
+            let traced = filter.evaluate(&info.with_cgroup(&cgroup), flags.inherited(slot));
             let mut rules = self.rules.lock();
             // The id may already belong to another task, whose decision must not be overwritten. If
             // it is reused later, `new_task()` waits for the lock.
             if task.is_released() {
                 return false;
             }
-            if task.pid() != info.pid || self.inherited(&rules, &info) != flags {
-                // The task has executed a program in between.
+            if task.pid() != info.pid
+                || self.inherited(&rules, &info) != flags
+                || self.cgroup_of(task, &guard) != cgroup
+            {
+                // The task has executed a program, or has moved, in between.
                 continue;
             }
             let mut before = 0;
@@ -114,6 +123,7 @@ impl TaskFilter {
                 pid: 0,
                 tgid: 0,
                 comm: comm.as_bytes(),
+                cgroups: &CgroupInfo::Root,
             };
             let before = mask.load(Relaxed) & !(1 << slot);
             let traced = filter.evaluate(&task, Inherited::default());

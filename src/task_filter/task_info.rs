@@ -5,10 +5,35 @@
 use crate::{
     filter::decision,
     ktrace::task::{
+        cgroups::{
+            root_id,
+            Cgroup, //
+        },
         Comm,
         Task, //
     },
 };
+
+/// The cgroup of a task, as far as an evaluation needs it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum CgroupInfo<'a> {
+    /// The root: of an idle task.
+    Root,
+    /// A cgroup and those above it.
+    Own(Cgroup<'a>),
+    /// No filter depends on cgroups.
+    NotNeeded,
+}
+
+impl decision::Cgroups for CgroupInfo<'_> {
+    fn any(&self, test: &dyn Fn(u64) -> bool) -> bool {
+        match self {
+            Self::Root => test(root_id()),
+            Self::Own(cgroup) => cgroup.ids().any(test),
+            Self::NotNeeded => false,
+        }
+    }
+}
 
 /// The attributes of a task that an evaluation uses.
 pub(super) struct TaskInfo {
@@ -28,11 +53,12 @@ impl TaskInfo {
         }
     }
 
-    pub(super) fn as_task(&self) -> decision::Task<'_> {
+    pub(super) fn with_cgroup<'a>(&'a self, cgroup: &'a CgroupInfo<'_>) -> decision::Task<'a> {
         decision::Task {
             pid: self.pid,
             tgid: self.tgid,
             comm: self.comm.as_bytes(),
+            cgroups: cgroup,
         }
     }
 }

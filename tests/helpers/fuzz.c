@@ -227,10 +227,11 @@ static bool look(const char *file, struct text *text)
 /* The control files that contain lists. */
 static const struct {
 	const char *name;
-	bool names;
+	enum kind { IDS, CGROUPS, NAMES } kind;
 } lists[] = {
-	{ "set_pid", false }, { "set_notrace_pid", false }, { "set_tgid", false },
-	{ "set_notrace_tgid", false }, { "set_comm", true }, { "set_notrace_comm", true },
+	{ "set_pid", IDS }, { "set_notrace_pid", IDS }, { "set_tgid", IDS },
+	{ "set_notrace_tgid", IDS }, { "set_cgroup", CGROUPS }, { "set_notrace_cgroup", CGROUPS },
+	{ "set_comm", NAMES }, { "set_notrace_comm", NAMES },
 };
 
 static struct list model[LENGTH(lists)];
@@ -238,7 +239,7 @@ static struct list model[LENGTH(lists)];
 /* Selects a list. Name filters are selected rarely, since each change waits while one is active. */
 static size_t some_list(void)
 {
-	return roll(50) ? roll(4) : 4 + roll(2);
+	return roll(50) ? roll(6) : 6 + roll(2);
 }
 
 static void add_id(struct text *text)
@@ -270,12 +271,24 @@ static void add_name(struct text *text)
 		add(text, letters + roll(sizeof(letters) - 1), 1);
 }
 
+/* Adds the root, or a number that is not the id of a cgroup: that would be read as its path. */
+static void add_cgroup(struct text *text)
+{
+	char id[24];
+
+	snprintf(id, sizeof(id), "%llu", (1ull << 40) + roll(1000));
+	adds(text, roll(8) ? id : "/");
+}
+
 /* Makes a text for a list. Returns true if all its words are valid. */
-static bool make_list(struct text *text, bool names)
+static bool make_list(struct text *text, enum kind kind)
 {
 	static const char *const bad[] = {
 		"-1", "4194305", "99999999999999999999", "0x10", "1-5", "!", "[a", "[]",
 		"a-name-of-over-fifteen-letters", "\\", "\"", "1,2",
+	};
+	static const char *const no_cgroups[] = {
+		"-1", "0", "/none", "//none", "x", "99999999999999999999", "0x10", "*", "\"",
 	};
 	uint32_t n = roll(20) ? roll(6) : roll(200);
 	bool good = true;
@@ -283,10 +296,12 @@ static bool make_list(struct text *text, bool names)
 	start(text);
 	while (n--) {
 		if (!roll(40)) {
-			adds(text, one_of(bad));
+			adds(text, kind == CGROUPS ? one_of(no_cgroups) : one_of(bad));
 			good = false;
-		} else if (names) {
+		} else if (kind == NAMES) {
 			add_name(text);
+		} else if (kind == CGROUPS) {
+			add_cgroup(text);
 		} else {
 			add_id(text);
 		}
@@ -328,7 +343,7 @@ static void own_list(void)
 	char file[80];
 
 	snprintf(file, sizeof(file), "instances/own%u/ferrotrace/%s", writer, lists[which].name);
-	good = make_list(&text, lists[which].names);
+	good = make_list(&text, lists[which].kind);
 	done = write_as(file, &text, how);
 	if (done ? !good : !!pieces) {
 		/*
@@ -347,7 +362,7 @@ static void own_list(void)
 		put_all(&model[which], copy.bytes);
 	}
 	check_list(file, which, done ? "an accepted write" : "a refused one", &text);
-	if (lists[which].names && roll(8) && say(file, "")) {
+	if (lists[which].kind == NAMES && roll(8) && say(file, "")) {
 		clear(&model[which]);
 		check_list(file, which, "an empty write", NULL);
 	}
@@ -409,12 +424,12 @@ static void shared_list(void)
 	if (strstr(where, "own"))
 		return own_list();
 	snprintf(file, sizeof(file), "%s/ferrotrace/%s", where, lists[which].name);
-	make_list(&text, lists[which].names);
+	make_list(&text, lists[which].kind);
 	if (roll(20))
 		write_as(file, &text, roll(2) ? O_TRUNC : O_APPEND);
 	else
 		write_as(file, &text, 0);
-	if (lists[which].names && roll(20))
+	if (lists[which].kind == NAMES && roll(20))
 		say(file, "");
 }
 

@@ -18,6 +18,8 @@
  *	keep FILE TEXT	writes TEXT to a file and leaves it open until exec (O_CLOEXEC)
  *	fork NAME [ID]	creates a process, which is a worker NAME; answers with its PID,
  *			which is ID if given
+ *	enter NAME DIR	creates a process in the cgroup with this directory, which is a worker
+ *			NAME; answers with its PID
  *	thread NAME	creates a thread, which is a worker NAME; answers with its TID
  *	exec PATH	executes PATH with the same arguments; the new program answers
  *	reap		waits for all children
@@ -214,21 +216,36 @@ static struct worker *new_worker(const char *name)
 	return new;
 }
 
-/* Forks with this PID, or with a PID that the kernel chooses if it is 0. */
-static pid_t fork_as(pid_t id)
+/*
+ * Forks with this PID, or with a PID that the kernel chooses if it is 0; in the cgroup with this
+ * directory, or in the caller's if it is NULL.
+ */
+static pid_t fork_as(pid_t id, const char *cgroup)
 {
-	struct clone_args args = {
-		.exit_signal = SIGCHLD,
-		.set_tid = (uintptr_t)&id,
-		.set_tid_size = 1,
-	};
+	struct clone_args args = { .exit_signal = SIGCHLD };
+	pid_t pid;
+	int fd = -1;
 
-	return id ? syscall(SYS_clone3, &args, sizeof(args)) : fork();
+	if (id) {
+		args.set_tid = (uintptr_t)&id;
+		args.set_tid_size = 1;
+	}
+	if (cgroup) {
+		fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			die(cgroup);
+		args.flags = CLONE_INTO_CGROUP;
+		args.cgroup = fd;
+	}
+	pid = id || cgroup ? syscall(SYS_clone3, &args, sizeof(args)) : fork();
+	if (fd >= 0)
+		close(fd);
+	return pid;
 }
 
-static pid_t new_process(const char *name, pid_t id)
+static pid_t new_process(const char *name, pid_t id, const char *cgroup)
 {
-	pid_t pid = fork_as(id);
+	pid_t pid = fork_as(id, cgroup);
 
 	if (pid < 0)
 		die("fork");
@@ -267,10 +284,10 @@ static pid_t new_thread(const char *name)
 /* Executes one command. Returns 0 if the worker must exit. */
 static int obey(struct worker *self, char *line, unsigned long spun)
 {
-	char word[16] = "", argument[128] = "", more[32] = "";
+	char word[16] = "", argument[128] = "", more[128] = "";
 	long n;
 
-	if (sscanf(line, "%15s %127s %31s", word, argument, more) < 1)
+	if (sscanf(line, "%15s %127s %127s", word, argument, more) < 1)
 		return 1;
 	if (!strcmp(word, "id")) {
 		answer(self, "%d %d\n", gettid(), getpid());
@@ -320,7 +337,9 @@ static int obey(struct worker *self, char *line, unsigned long spun)
 			close(fd);
 		answer(self, "ok\n");
 	} else if (!strcmp(word, "fork")) {
-		answer(self, "%d\n", new_process(argument, atoi(more)));
+		answer(self, "%d\n", new_process(argument, atoi(more), NULL));
+	} else if (!strcmp(word, "enter")) {
+		answer(self, "%d\n", new_process(argument, 0, more));
 	} else if (!strcmp(word, "thread")) {
 		answer(self, "%d\n", new_thread(argument));
 	} else if (!strcmp(word, "exec")) {

@@ -2,16 +2,30 @@
 
 //! Filter decisions.
 
+use crate::filter::decision::Cgroups;
 use crate::filter::decision::Filter;
 use crate::filter::decision::Inherited;
 use crate::filter::decision::Task;
 use crate::filter::input::Input;
 use crate::filter::input::ListName;
+use crate::names::NAMES;
+
+/// The ids of a cgroup and of those above it.
+struct CgroupIds(&'static [u64]);
+
+impl Cgroups for CgroupIds {
+    fn any(&self, test: &dyn Fn(u64) -> bool) -> bool {
+        self.0.iter().any(|id| test(*id))
+    }
+}
+
+const ROOT: CgroupIds = CgroupIds(&[1]);
 
 const TASK: Task<'static> = Task {
     pid: 101,
     tgid: 100,
     comm: b"worker\0\0\0\0\0\0\0\0\0",
+    cgroups: &CgroupIds(&[102, 101, 1]),
 };
 
 const NOTHING_INHERITED: Inherited = Inherited {
@@ -23,7 +37,7 @@ const NOTHING_INHERITED: Inherited = Inherited {
 fn filter(lists: &[(ListName, &str)], follow_fork: bool) -> Filter {
     let mut filter = Filter::default();
     for (name, text) in lists {
-        let mut input = Input::new(*name);
+        let mut input = Input::new(*name, &NAMES);
         input.write(text.as_bytes()).unwrap();
         input.finish().unwrap();
         filter = input.take(true, &filter).unwrap();
@@ -46,12 +60,14 @@ fn all_combinations_follow_the_rules() {
         (ListName::Pid, ["", "100 7", "101"]),
         (ListName::Tgid, ["", "101 8", "100"]),
         (ListName::Comm, ["", "work wor*x", "w*"]),
+        (ListName::Cgroup, ["", "103 7 100", "/a/b"]),
         (ListName::NotracePid, ["", "100", "9 101"]),
         (ListName::NotraceTgid, ["", "101", "100 3"]),
         (ListName::NotraceComm, ["", "w", "x w??ker"]),
+        (ListName::NotraceCgroup, ["", "/with\\ space", "9 /a"]),
     ];
     let mut decisions = [0, 0];
-    for combination in 0..3_usize.pow(6) {
+    for combination in 0..3_usize.pow(8) {
         let state = |list: usize| combination / 3_usize.pow(list as u32) % 3;
         let lists: Vec<(ListName, &str)> = choices
             .iter()
@@ -59,15 +75,16 @@ fn all_combinations_follow_the_rules() {
             .map(|(list, (name, texts))| (*name, texts[state(list)]))
             .collect();
 
-        let selecting = (0..3).any(|list| state(list) != 0);
-        let excluding = (3..6).any(|list| state(list) != 0);
-        let named = (0..3).any(|list| state(list) == 2);
-        let named_not = (3..6).any(|list| state(list) == 2);
+        let selecting = (0..4).any(|list| state(list) != 0);
+        let excluding = (4..8).any(|list| state(list) != 0);
+        let named = (0..4).any(|list| state(list) == 2);
+        let named_not = (4..8).any(|list| state(list) == 2);
 
         for follow_fork in [false, true] {
             let filter = filter(&lists, follow_fork);
             assert_eq!(filter.is_empty(), !selecting && !excluding);
-            assert_eq!(filter.needs_comm(), state(2) != 0 || state(5) != 0);
+            assert_eq!(filter.needs_comm(), state(2) != 0 || state(6) != 0);
+            assert_eq!(filter.needs_cgroups(), state(3) != 0 || state(7) != 0);
             for inherited in all_inherited() {
                 let selected = named || selecting && inherited.traced;
                 let excluded = named_not || excluding && inherited.excluded;
@@ -87,7 +104,7 @@ fn all_combinations_follow_the_rules() {
             }
         }
     }
-    assert_eq!(decisions[0] + decisions[1], 729 * 2 * 4);
+    assert_eq!(decisions[0] + decisions[1], 6561 * 2 * 4);
     assert!(decisions.iter().all(|count| *count > 500), "{decisions:?}");
 }
 
@@ -118,6 +135,7 @@ fn ids_of_one_kind_are_not_taken_for_the_other() {
         pid: 0,
         tgid: 0,
         comm: b"swapper/1",
+        cgroups: &ROOT,
     };
     assert!(!process.evaluate(&idle, NOTHING_INHERITED));
     assert!(filter(&[(ListName::Pid, "0")], false).evaluate(&idle, NOTHING_INHERITED));
@@ -156,21 +174,25 @@ fn children_are_followed_through_the_generations() {
         pid: 10,
         tgid: 10,
         comm: b"make",
+        cgroups: &ROOT,
     };
     let child = Task {
         pid: 11,
         tgid: 11,
         comm: b"make",
+        cgroups: &ROOT,
     };
     let grandchild = Task {
         pid: 12,
         tgid: 12,
         comm: b"cc1",
+        cgroups: &ROOT,
     };
     let stranger = Task {
         pid: 20,
         tgid: 20,
         comm: b"sh",
+        cgroups: &ROOT,
     };
 
     for list in [
@@ -204,16 +226,19 @@ fn exclusion_is_followed_and_wins() {
         pid: 10,
         tgid: 10,
         comm: b"server",
+        cgroups: &ROOT,
     };
     let noisy = Task {
         pid: 11,
         tgid: 11,
         comm: b"noisy",
+        cgroups: &ROOT,
     };
     let helper = Task {
         pid: 12,
         tgid: 12,
         comm: b"helper",
+        cgroups: &ROOT,
     };
 
     // The server and its descendants are traced, but not the noisy task and its descendants.
@@ -254,4 +279,23 @@ fn a_lineage_from_lists_that_are_gone_is_ignored() {
     let excluding = filter(&[(ListName::NotracePid, "1")], true);
     assert!(!excluding.evaluate(&TASK, orphan));
     assert!(!excluding.child(&TASK, orphan).traced);
+}
+
+#[test]
+fn all_below_a_cgroup_are_in_it() {
+    let of = |cgroups| Task { cgroups, ..TASK };
+    let below = filter(&[(ListName::Cgroup, "/a")], false);
+    for (ids, traced) in [
+        (&CgroupIds(&[101, 1]), true),
+        (&CgroupIds(&[102, 101, 1]), true),
+        (&CgroupIds(&[103, 1]), false),
+        (&CgroupIds(&[1]), false),
+        (&CgroupIds(&[]), false),
+    ] {
+        assert_eq!(below.evaluate(&of(ids), NOTHING_INHERITED), traced);
+    }
+    let all = filter(&[(ListName::Cgroup, "/")], false);
+    assert!(all.evaluate(&of(&ROOT), NOTHING_INHERITED));
+    let none = filter(&[(ListName::NotraceCgroup, "/")], false);
+    assert!(!none.evaluate(&TASK, NOTHING_INHERITED));
 }

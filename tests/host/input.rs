@@ -17,19 +17,27 @@ use crate::filter::input::ListName;
 use crate::filter::input::ListRef;
 use crate::filter::list::MAX_GLOBS;
 use crate::filter::tokens::MAX_TOKEN;
+use crate::names::NAMES as NAMESPACES;
+use crate::names::NO_TASK;
 use crate::random::Random;
 
-const NAMES: [ListName; 6] = [
+const NAMES: [ListName; 8] = [
     ListName::Pid,
     ListName::NotracePid,
     ListName::Tgid,
     ListName::NotraceTgid,
     ListName::Comm,
     ListName::NotraceComm,
+    ListName::Cgroup,
+    ListName::NotraceCgroup,
 ];
 
 fn takes_ids(name: ListName) -> bool {
-    !matches!(name, ListName::Comm | ListName::NotraceComm)
+    !matches!(name, ListName::Comm | ListName::NotraceComm) && !takes_cgroups(name)
+}
+
+fn takes_cgroups(name: ListName) -> bool {
+    matches!(name, ListName::Cgroup | ListName::NotraceCgroup)
 }
 
 /// Returns the text that a control file prints for a list.
@@ -44,6 +52,11 @@ fn print(filter: &Filter, name: ListName) -> Vec<u8> {
         ListRef::Globs(globs) => {
             for glob in globs.iter() {
                 text.extend([glob.as_bytes(), b"\n"].concat());
+            }
+        }
+        ListRef::Cgroups(ids) => {
+            for id in ids.iter() {
+                text.extend(format!("{id}\n").bytes());
             }
         }
     }
@@ -69,7 +82,7 @@ fn write(
     replace: bool,
     current: &Filter,
 ) -> Result<Filter, InputError> {
-    let mut input = Input::new(name);
+    let mut input = Input::new(name, &NAMESPACES);
     input.write(text)?;
     finished(&mut input, replace, current)
 }
@@ -81,7 +94,7 @@ fn full() -> Filter {
         ..Filter::default()
     };
     for (i, name) in NAMES.into_iter().enumerate() {
-        let text = if takes_ids(name) {
+        let text = if takes_ids(name) || takes_cgroups(name) {
             format!("{} {}", 10 + i, 20 + i)
         } else {
             format!("task{i} t*{i}")
@@ -99,7 +112,7 @@ fn assert_refused(name: ListName, text: &[u8], fault: Fault, token: &[u8], offse
     let before = snapshot(&current);
     for replace in [false, true] {
         for size in [1, 7, text.len()] {
-            let mut input = Input::new(name);
+            let mut input = Input::new(name, &NAMESPACES);
             let result = text
                 .chunks(size)
                 .try_for_each(|piece| input.write(piece))
@@ -129,6 +142,8 @@ fn each_name_stands_for_its_own_list() {
     assert_eq!(print(&filter, ListName::NotraceComm), b"task5\nt*5\n");
     assert!(filter.comm.matches(b"task4") && !filter.comm.matches(b"task5"));
     assert!(filter.notrace_comm.matches(b"task5") && !filter.notrace_comm.matches(b"task4"));
+    assert_eq!(filter.cgroup.as_slice(), [16, 26]);
+    assert_eq!(filter.notrace_cgroup.as_slice(), [17, 27]);
 }
 
 #[test]
@@ -136,7 +151,7 @@ fn a_write_changes_its_own_list_only() {
     let current = full();
     let before = snapshot(&current);
     for (i, name) in NAMES.into_iter().enumerate() {
-        let (text, new) = if takes_ids(name) {
+        let (text, new) = if takes_ids(name) || takes_cgroups(name) {
             (b"99".as_slice(), b"99\n".as_slice())
         } else {
             (b"new".as_slice(), b"new\n".as_slice())
@@ -203,6 +218,7 @@ fn bad_input_is_refused_and_changes_nothing() {
             (b"1 #2", Fault::NotANumber, b"#2", 2),
             (b"1\\ 2", Fault::NotANumber, b"1\\ 2", 0),
             (b"1 -1", Fault::OutOfRange, b"-1", 2),
+            (b"1 4000001 2", Fault::NoTask, b"4000001", 2),
             (b"4194305", Fault::OutOfRange, b"4194305", 0),
             (
                 b"18446744073709551617 1",
@@ -226,7 +242,7 @@ fn bad_input_is_refused_and_changes_nothing() {
         let kept = &digits[..MAX_TOKEN];
         assert_refused(name, &digits, Fault::NotANumber, kept, 0);
     }
-    for name in NAMES.into_iter().filter(|name| !takes_ids(*name)) {
+    for name in [ListName::Comm, ListName::NotraceComm] {
         let cases: &[(&[u8], Fault, &[u8], usize)] = &[
             (b"ok [a", Fault::UnterminatedClass, b"[a", 3),
             (b"[a b]", Fault::UnterminatedClass, b"[a", 0),
@@ -249,12 +265,43 @@ fn bad_input_is_refused_and_changes_nothing() {
         let kept = &long[3..3 + MAX_TOKEN];
         assert_refused(name, &long, Fault::NameTooLong, kept, 3);
     }
+    for name in [ListName::Cgroup, ListName::NotraceCgroup] {
+        let cases: &[(&[u8], Fault, &[u8], usize)] = &[
+            (b"/a 0", Fault::NoCgroup, b"0", 3),
+            (b"1x", Fault::NoCgroup, b"1x", 0),
+            (b"1 /none 2", Fault::NoCgroup, b"/none", 2),
+            (b"/a b", Fault::NoCgroup, b"b", 3),
+            (b"/a\0", Fault::Nul, b"/a", 2),
+        ];
+        for (text, fault, token, offset) in cases {
+            assert_refused(name, text, *fault, token, *offset);
+        }
+        let long = [b"/a /".as_slice(), &[b'b'; 5000]].concat();
+        let kept = &long[3..3 + MAX_TOKEN];
+        assert_refused(name, &long, Fault::NoCgroup, kept, 3);
+    }
+    assert_eq!(NO_TASK, 4_000_001);
+}
+
+#[test]
+fn cgroups_are_kept_by_their_ids() {
+    let current = Filter::default();
+    let text = b"/a/b /with\\ space\n/with\\x2descape 77 102 /\n";
+    for size in [1, 3, text.len()] {
+        let mut input = Input::new(ListName::Cgroup, &NAMESPACES);
+        text.chunks(size)
+            .try_for_each(|piece| input.write(piece))
+            .unwrap();
+        let filter = finished(&mut input, true, &current).unwrap();
+        assert_eq!(filter.cgroup.as_slice(), [1, 77, 102, 103, 104]);
+        assert!(filter.needs_cgroups() && !filter.is_empty());
+    }
 }
 
 #[test]
 fn after_an_error_nothing_more_is_taken() {
     let current = full();
-    let mut input = Input::new(ListName::Pid);
+    let mut input = Input::new(ListName::Pid, &NAMESPACES);
     assert!(input.write(b"1 2").is_ok());
     let first = input.write(b"x 3").unwrap_err();
     assert_eq!((first.token(), first.offset()), (b"2x".as_slice(), 2));
@@ -273,14 +320,14 @@ fn after_an_error_nothing_more_is_taken() {
 #[test]
 fn a_word_goes_on_in_the_next_write_unless_it_is_finished() {
     let current = Filter::default();
-    let mut input = Input::new(ListName::Tgid);
+    let mut input = Input::new(ListName::Tgid, &NAMESPACES);
     for piece in [b"1".as_slice(), b"2", b"", b" 3", b"4\n"] {
         input.write(piece).unwrap();
     }
     let filter = finished(&mut input, true, &current).unwrap();
     assert_eq!(filter.tgid.as_slice(), [12, 34]);
 
-    let mut input = Input::new(ListName::Tgid);
+    let mut input = Input::new(ListName::Tgid, &NAMESPACES);
     for piece in [b"1", b"2", b"3"] {
         input.write(piece).unwrap();
         input.finish().unwrap();
@@ -291,7 +338,7 @@ fn a_word_goes_on_in_the_next_write_unless_it_is_finished() {
 
 #[test]
 fn what_was_taken_is_not_taken_again_and_a_half_word_stays() {
-    let mut input = Input::new(ListName::Pid);
+    let mut input = Input::new(ListName::Pid, &NAMESPACES);
     input.write(b"1 2 3").unwrap();
     assert!(input.has_entries());
     let filter = input.take(true, &Filter::default()).unwrap();
@@ -364,6 +411,7 @@ fn whenever_memory_ends_nothing_changes() {
     for (name, text) in [
         (ListName::NotracePid, b"1 2 3 4 5 6 7 8 9".as_slice()),
         (ListName::Comm, b"a b c d e f g h i"),
+        (ListName::Cgroup, b"/a /a/b /with\\ space 1 2 3 4 5"),
     ] {
         for replace in [false, true] {
             let current = full();
@@ -464,6 +512,8 @@ fn every_fault_has_its_message_and_errno() {
         (Fault::NotDelayed, 22, "delayed"),
         (Fault::MarkerTooLong, 36, "55"),
         (Fault::NotMicroseconds, 22, "microseconds"),
+        (Fault::NoTask, 3, "PID namespace"),
+        (Fault::NoCgroup, 2, "cgroup"),
     ];
     assert_eq!(faults.len(), Fault::MESSAGES.len());
     let mut messages = HashSet::new();

@@ -12,6 +12,7 @@ use crate::filter::ids::IdSet;
 use crate::filter::list::GlobSet;
 use crate::filter::list::Pending;
 use crate::filter::list::MAX_GLOBS;
+use crate::names::NAMES;
 
 fn glob(pattern: &str) -> Glob {
     Glob::new(pattern.as_bytes()).unwrap()
@@ -90,7 +91,7 @@ fn pending_ids_replace_or_add() {
     let pending = || {
         let mut pending = Pending::<IdSet>::default();
         for (offset, word) in [b"9", b"7", b"1", b"9"].into_iter().enumerate() {
-            pending.push(word, offset).unwrap();
+            pending.push(word, offset, &NAMES).unwrap();
         }
         pending
     };
@@ -113,9 +114,9 @@ fn pending_globs_replace_or_add() {
         let mut pending = Pending::<GlobSet>::default();
         for word in [b"z*", b"a\0"] {
             // The second word is invalid and must have no effect.
-            let _ = pending.push(word, 0);
+            let _ = pending.push(word, 0, &NAMES);
         }
-        pending.push(b"b", 9).unwrap();
+        pending.push(b"b", 9, &NAMES).unwrap();
         pending
     };
     let replaced = pending().commit(true, &current).unwrap();
@@ -136,7 +137,7 @@ fn pending_says_what_is_wrong_with_which_word() {
         (b"-1", Fault::OutOfRange),
         (b"4194305", Fault::OutOfRange),
     ] {
-        let error = ids.push(word, 42).unwrap_err();
+        let error = ids.push(word, 42, &NAMES).unwrap_err();
         assert_eq!(error.fault(), fault);
         assert_eq!(error.token(), word);
         assert_eq!(error.offset(), 42);
@@ -149,7 +150,7 @@ fn pending_says_what_is_wrong_with_which_word() {
         (b"a\\\n", Fault::ControlCharacter),
         (b"0123456789abcdef", Fault::NameTooLong),
     ] {
-        let error = globs.push(word, 7).unwrap_err();
+        let error = globs.push(word, 7, &NAMES).unwrap_err();
         assert_eq!(error.fault(), fault);
         assert_eq!(error.token(), word);
         assert_eq!(error.offset(), 7);
@@ -161,7 +162,7 @@ fn too_many_together_are_refused_at_the_commit() {
     let full: Vec<i32> = (0..crate::filter::ids::MAX_IDS as i32).collect();
     let full = IdSet::default().merge(&full).unwrap();
     let mut pending = Pending::<IdSet>::default();
-    pending.push(b"4000000", 0).unwrap();
+    pending.push(b"4000000", 0, &NAMES).unwrap();
     let error = pending.commit(false, &full).err().unwrap();
     assert_eq!(error.fault(), Fault::TooMany);
     assert_eq!(error.errno(), ENOSPC);

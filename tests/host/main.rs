@@ -101,6 +101,7 @@ mod ktrace {
 #[path = "../../src/relaxed_u64.rs"]
 mod relaxed_u64;
 
+mod cgroups;
 mod compressed_delta;
 mod decision;
 mod encoding;
@@ -117,6 +118,7 @@ mod input;
 mod layout;
 mod list;
 mod marker;
+mod names;
 mod plugin;
 mod random;
 mod tag;

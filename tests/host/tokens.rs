@@ -13,7 +13,7 @@ type Outcome = (Vec<(Vec<u8>, usize)>, Result<(), SplitError<()>>);
 /// Splits a text that is written in pieces.
 fn split<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
     let mut words = Vec::new();
-    let mut splitter = Splitter::new();
+    let mut splitter = Splitter::new(MAX_TOKEN);
     let mut receive = |word: &[u8], offset| {
         words.push((word.to_vec(), offset));
         Ok(())
@@ -269,7 +269,7 @@ fn random_texts_split_as_naively_whatever_the_pieces() {
 #[test]
 fn nothing_follows_a_refusal() {
     let mut seen = Vec::new();
-    let mut splitter = Splitter::new();
+    let mut splitter = Splitter::new(MAX_TOKEN);
     let result = splitter.feed(b"a b c d", |word, offset| {
         seen.push(word.to_vec());
         if word == b"b" {
@@ -284,7 +284,7 @@ fn nothing_follows_a_refusal() {
 
 #[test]
 fn finish_starts_over() {
-    let mut splitter = Splitter::new();
+    let mut splitter = Splitter::new(MAX_TOKEN);
     let mut words = Vec::new();
     let mut receive = |word: &[u8], offset| {
         words.push((word.to_vec(), offset));

@@ -12,6 +12,7 @@ mod filter {
     use super::*;
     use crate::filter::{
         decision::{
+            Cgroups,
             Filter,
             Inherited,
             Task, //
@@ -21,12 +22,27 @@ mod filter {
             Input,
             ListName, //
         },
+        list::Names,
     };
+
+    /// All tasks exist, and there are no cgroups.
+    static NAMES: Names = Names {
+        pid: Some,
+        cgroup: |_| None,
+    };
+
+    struct NoCgroups;
+
+    impl Cgroups for NoCgroups {
+        fn any(&self, _: &dyn Fn(u64) -> bool) -> bool {
+            false
+        }
+    }
 
     /// Returns `current` after the text is written to one of its lists, which it replaces or
     /// extends.
     fn written(name: ListName, text: &[u8], replace: bool, current: &Filter) -> Result<Filter> {
-        let mut input = Input::new(name);
+        let mut input = Input::new(name, &NAMES);
         input.write(text).map_err(|error| error.errno())?;
         input.finish().map_err(|error| error.errno())?;
         input.take(replace, current).map_err(|error| error.errno())
@@ -45,7 +61,12 @@ mod filter {
     }
 
     fn evaluated(filter: &Filter, pid: i32, comm: &[u8]) -> bool {
-        let task = Task { pid, tgid: 7, comm };
+        let task = Task {
+            pid,
+            tgid: 7,
+            comm,
+            cgroups: &NoCgroups,
+        };
         filter.evaluate(&task, Inherited::default())
     }
 
@@ -76,7 +97,7 @@ mod filter {
 
     #[test]
     fn words_may_come_in_pieces() -> Result {
-        let mut input = Input::new(ListName::Pid);
+        let mut input = Input::new(ListName::Pid, &NAMES);
         for piece in [b"1".as_slice(), b"2", b"3 4", b"5\n"] {
             input.write(piece).map_err(|error| error.errno())?;
         }
@@ -89,7 +110,7 @@ mod filter {
 
     #[test]
     fn lists_have_an_end() -> Result {
-        let mut input = Input::new(ListName::Pid);
+        let mut input = Input::new(ListName::Pid, &NAMES);
         let mut bytes = [0; 8];
         for id in (0..MAX_IDS).rev() {
             input

@@ -29,6 +29,7 @@ impl<T: Bound> TaskCallbacks<T> {
         rename: Some(rename::<T>),
         prepare_exec: Some(prepare_exec::<T>),
         exec: Some(exec::<T>),
+        moved: Some(moved::<T>),
         free: Some(free::<T>),
         recheck: Some(recheck::<T>),
         reclaim: Some(reclaim::<T>),
@@ -69,6 +70,15 @@ unsafe extern "C" fn exec<T: Bound>(task: *mut task_struct, old_pid: i32) {
     // SAFETY: The caller guarantees that the task is alive.
     let task = unsafe { Task::from_raw(task) };
     with_hooks(|hooks: &T| hooks.executed(task, old_pid));
+}
+
+/// # Safety
+///
+/// Only for `cgroups.c`: `task` must be alive until this returns.
+unsafe extern "C" fn moved<T: Bound>(task: *mut task_struct) {
+    // SAFETY: The caller guarantees that the task is alive.
+    let task = unsafe { Task::from_raw(task) };
+    with_hooks(|hooks: &T| hooks.moved(task));
 }
 
 /// # Safety

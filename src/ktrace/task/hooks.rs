@@ -40,6 +40,11 @@ pub trait TaskHooks: Send + Sync + Sized + 'static {
     /// and may have changed. Task context.
     fn executed(&self, task: Task<'_>, old_pid: i32);
 
+    /// Called after `task` has moved to another cgroup of the unified hierarchy, while there is a
+    /// [`CgroupWatch`](super::cgroups::CgroupWatch). Task context, of any task, with interrupts
+    /// off.
+    fn moved(&self, task: Task<'_>);
+
     /// Called when `task` will never run again and is about to be freed. In an RCU callback, which
     /// is a softirq on most kernels.
     fn freed(&self, task: Task<'_>);

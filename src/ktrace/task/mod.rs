@@ -11,11 +11,13 @@
 pub mod all_tasks;
 pub mod bind;
 mod callbacks;
+pub mod cgroups;
 pub mod comm;
 pub mod follow;
 pub mod hooks;
 pub mod irqs;
 pub mod pid_map;
+pub mod pid_namespace;
 pub mod registration;
 pub mod saved_cmdlines;
 pub mod sched;

@@ -18,7 +18,7 @@ use crate::ktrace::sync::read_once::ReadOnce;
 // Some structs behind these pointers have no members in some configurations.
 #[allow(improper_ctypes)]
 extern "C" {
-    fn ktrace_mask_refresh_of(task: *mut bindings::task_struct) -> bool;
+    fn ktrace_mask_refresh_of(task: *mut bindings::task_struct);
     fn ktrace_on_switch(
         preempt: bool,
         prev: *mut bindings::task_struct,
@@ -85,10 +85,9 @@ pub fn mask_of_next<T: Bound>(pid: i32, cpu: impl FnOnce() -> u32) -> u32 {
 }
 
 /// Makes the CPU that runs `task`, or ran it last, recompute its trace mask after the bits of the
-/// task have changed. Does not wait. In an interrupt or with interrupts off, where no function call
-/// can be sent, this does nothing and returns false.
-pub fn refresh_trace_mask(task: Task<'_>) -> bool {
-    // SAFETY: By the invariant of `Task`, the task is alive. The function checks the context and
-    // sends at most one function call.
+/// task have changed. Does not wait. Any context except NMI.
+pub fn refresh_trace_mask(task: Task<'_>) {
+    // SAFETY: By the invariant of `Task`, the task is alive. The function sends at most one
+    // function call.
     unsafe { ktrace_mask_refresh_of(task.as_ptr()) }
 }

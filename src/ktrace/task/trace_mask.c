@@ -39,6 +39,9 @@ static void ktrace_mask_refresh_cpu(void *unused)
 	this_cpu_write(ktrace_mask.both, mask.both);
 }
 
+/* A function call that refreshes the trace mask is on its way to the CPU. */
+static DEFINE_PER_CPU(bool, ktrace_mask_requested);
+
 void ktrace_mask_refresh(void)
 {
 	union ktrace_mask mask;
@@ -66,17 +69,34 @@ void ktrace_mask_refresh_current(void)
 	local_irq_restore(flags);
 }
 
-bool ktrace_mask_refresh_of(struct task_struct *task)
+static void ktrace_mask_refresh_requested(void *unused)
 {
-	if (irqs_disabled() || in_interrupt())
-		return false;
+	this_cpu_write(ktrace_mask_requested, false);
+	/* A request from here on needs another function call: the mask is loaded below. */
+	smp_mb();
+	ktrace_mask_refresh_cpu(NULL);
+}
+
+static DEFINE_PER_CPU(call_single_data_t, ktrace_mask_request) =
+	CSD_INIT(ktrace_mask_refresh_requested, NULL);
+
+void ktrace_mask_refresh_of(struct task_struct *task)
+{
+	unsigned int cpu;
+
 	/*
 	 * Orders the store of the new mask before the load of the CPU number. A CPU that gets the
 	 * task later stores its number, then takes its run queue's lock, which is a full barrier
 	 * too, and then loads the mask. So either that CPU sees the new mask, or this CPU sees that
-	 * CPU's number. No task runs on an offline CPU.
+	 * CPU's number.
 	 */
 	smp_mb();
-	smp_call_function_single(task_cpu(task), ktrace_mask_refresh_cpu, NULL, 0);
-	return true;
+	guard(preempt)();
+	cpu = task_cpu(task);
+	/* If there is a request already, that CPU has not loaded the masks yet. */
+	if (xchg(per_cpu_ptr(&ktrace_mask_requested, cpu), true))
+		return;
+	/* Fails if the CPU is offline. No task runs there. */
+	if (smp_call_function_single_async(cpu, per_cpu_ptr(&ktrace_mask_request, cpu)))
+		WRITE_ONCE(per_cpu(ktrace_mask_requested, cpu), false);
 }

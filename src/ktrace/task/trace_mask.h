@@ -60,6 +60,6 @@ u32 ktrace_idle_mask(unsigned int cpu);
 bool ktrace_mask_check_current(u32 bit);
 void ktrace_mask_refresh(void);
 void ktrace_mask_refresh_current(void);
-bool ktrace_mask_refresh_of(struct task_struct *task);
+void ktrace_mask_refresh_of(struct task_struct *task);
 
 #endif

@@ -53,7 +53,7 @@ pub mod alloc {
     pub struct InsertError;
 
     /// Substitute for `kernel::alloc::KVec`. It counts its capacity, which grows as in the kernel.
-    #[derive(Debug)]
+    #[derive(Debug, PartialEq, Eq)]
     pub struct KVec<T> {
         elements: Vec<T>,
         capacity: usize,
@@ -89,6 +89,11 @@ pub mod alloc {
             self.reserve(1, flags)?;
             self.elements.push(element);
             Ok(())
+        }
+
+        /// Removes all elements, and keeps the memory.
+        pub fn clear(&mut self) {
+            self.elements.clear();
         }
 
         /// Inserts an element anywhere, if there is space.
@@ -168,6 +173,10 @@ pub mod error {
 
         /// Out of memory.
         pub const ENOMEM: Error = Error::from_errno(-12);
+        /// No such file or directory.
+        pub const ENOENT: Error = Error::from_errno(-2);
+        /// No such process.
+        pub const ESRCH: Error = Error::from_errno(-3);
         /// Invalid argument.
         pub const EINVAL: Error = Error::from_errno(-22);
         /// No space left.
@@ -182,9 +191,11 @@ pub mod prelude {
     pub use super::alloc::flags::GFP_KERNEL;
     pub use super::alloc::KVec;
     pub use super::error::code::EINVAL;
+    pub use super::error::code::ENOENT;
     pub use super::error::code::ENOMEM;
     pub use super::error::code::ENOSPC;
     pub use super::error::code::ERANGE;
+    pub use super::error::code::ESRCH;
     pub use super::error::Error;
     pub use super::error::Result;
     pub use core::ffi::c_int;
