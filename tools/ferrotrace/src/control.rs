@@ -26,6 +26,11 @@ pub struct Tasks {
     #[arg(short, long = "name", value_name = "GLOB")]
     pub names: Vec<String>,
 
+    /// Selects all tasks of a cgroup (v2), and of those below it: a path as in /proc/PID/cgroup,
+    /// like /system.slice/cron.service, or a directory below /sys/fs/cgroup. Can be repeated.
+    #[arg(short = 'G', long = "cgroup", value_name = "PATH")]
+    pub cgroups: Vec<String>,
+
     /// Also selects the children of these tasks.
     #[arg(short, long)]
     pub follow: bool,
@@ -34,7 +39,10 @@ pub struct Tasks {
 impl Tasks {
     /// Returns whether nothing is selected, which selects all tasks.
     pub fn is_all(&self) -> bool {
-        self.pids.is_empty() && self.tids.is_empty() && self.names.is_empty()
+        self.pids.is_empty()
+            && self.tids.is_empty()
+            && self.names.is_empty()
+            && self.cgroups.is_empty()
     }
 
     /// Checks that the tasks exist.
@@ -72,7 +80,28 @@ impl Tasks {
                 .append("ferrotrace/set_comm", &escape_spaces(name))
                 .context("the name (-n)")?;
         }
+        for cgroup in &self.cgroups {
+            if !instance.path(CGROUPS).exists() {
+                bail!("--cgroup: the loaded module cannot do this (no file {CGROUPS})");
+            }
+            instance
+                .append(CGROUPS, &escape_spaces(cgroup_path(cgroup)))
+                .context("the cgroup (-G)")?;
+        }
         Ok(())
+    }
+}
+
+const CGROUPS: &str = "ferrotrace/set_cgroup";
+
+/// Returns the path of a cgroup in its hierarchy, from the path of its directory.
+fn cgroup_path(cgroup: &str) -> &str {
+    let cgroup = cgroup.trim_end_matches('/');
+    match cgroup.strip_prefix("/sys/fs/cgroup") {
+        Some("") => "/",
+        Some(path) if path.starts_with('/') => path,
+        _ if cgroup.is_empty() => "/",
+        _ => cgroup,
     }
 }
 
@@ -177,6 +206,21 @@ mod tests {
         assert_eq!(escape_spaces("Web Content"), "Web\\ Content");
         assert_eq!(escape_spaces("Web\\ Content"), "Web\\ Content");
         assert_eq!(escape_spaces("a\\\\ b"), "a\\\\\\ b");
+    }
+
+    #[test]
+    fn cgroups() {
+        for (cgroup, path) in [
+            ("/system.slice/cron.service", "/system.slice/cron.service"),
+            ("/user.slice/", "/user.slice"),
+            ("/sys/fs/cgroup/user.slice", "/user.slice"),
+            ("/sys/fs/cgroup/", "/"),
+            ("/sys/fs/cgroups", "/sys/fs/cgroups"),
+            ("/", "/"),
+            ("42", "42"),
+        ] {
+            assert_eq!(cgroup_path(cgroup), path);
+        }
     }
 
     #[test]

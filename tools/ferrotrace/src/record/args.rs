@@ -21,6 +21,7 @@ Examples:
   ferrotrace record -n 'nginx*' -l 'vfs_*'    tasks by name, some functions; Ctrl-C ends it
   ferrotrace record -p 1234 --over 'block 2ms'  only calls that were blocked for 2 ms or more
   ferrotrace record -a --no-calls --time 10s  the states of all tasks, without calls
+  ferrotrace record -G /system.slice/cron.service  a service: all tasks of a cgroup
   ferrotrace record -n 'cam*' --no-calls --chains 20ms
                                               why tasks were blocked for 20 ms or more
   ferrotrace record -n 'cam*' --compact -b 64M --on 'exit vfs_read if block > 20ms' --after 2s
@@ -28,8 +29,8 @@ Examples:
 
 Then: ferrotrace summary, ferrotrace timeline, ferrotrace report, trace-cmd report, KernelShark.
 
-Ctrl-C ends a recording of -p, -t, -n or -a, which is a success (exit status 0). A command receives
-the signal, and the recording ends with the command; a second signal kills the command.
+Ctrl-C ends a recording of -p, -t, -n, -G or -a, which is a success (exit status 0). A command
+receives the signal, and the recording ends with the command; a second signal kills the command.
 Exit status: that of the command (128+N if signal N killed it); 0 without one, 1 if something
 failed, 2 for wrong usage, 130, 143 or 129 if SIGINT, SIGTERM or SIGHUP interrupted the program.";
 
@@ -150,7 +151,7 @@ impl Args {
         } else if self.all && self.follow_work {
             Err("-a records all tasks: --follow-work has no effect")
         } else if !self.all && !selects && self.command.is_empty() {
-            Err("which tasks? Give a command, -p PID, -t TID, -n GLOB, or -a for all")
+            Err("which tasks? Give a command, -p PID, -t TID, -n GLOB, -G CGROUP, or -a for all")
         } else if self.no_calls && self.no_events && self.events.is_empty() {
             Err("--no-calls and --no-events leave nothing to record")
         } else if self.keep == 0 {

@@ -46,8 +46,8 @@ pub fn configure(instance: &Instance, args: &Args) -> anyhow::Result<()> {
         .write("buffer_size_kb", &args.buffer.div_ceil(1024).to_string())
         .context("the buffer (--buffer)")?;
     args.tasks.select(instance)?;
-    if args.all {
-        // The program that writes the file would record itself.
+    if args.all || !args.tasks.cgroups.is_empty() {
+        // The programs that write the file would record themselves, if they are in the cgroup.
         instance.append("ferrotrace/set_notrace_comm", "ferrotrace trace-cmd")?;
     }
     for threshold in &args.over {

@@ -253,6 +253,7 @@ impl<'a> Session<'a> {
         let ids = || args.tasks.pids.iter().chain(&args.tasks.tids);
         args.command.is_empty()
             && args.tasks.names.is_empty()
+            && args.tasks.cgroups.is_empty()
             && !args.all
             && (!args.tasks.follow || self.stats.tasks == Some(0))
             && ids().all(|id| !Path::new(&format!("/proc/{id}")).exists())

@@ -70,6 +70,8 @@ impl Args {
             parts.push(format!("tid {}", list(&self.tasks.tids)));
         }
         parts.extend(self.tasks.names.iter().map(|name| format!("'{name}'")));
+        let cgroups = &self.tasks.cgroups;
+        parts.extend(cgroups.iter().map(|path| format!("cgroup {path}")));
         match parts.is_empty() {
             true => "all tasks".into(),
             false => parts.join(", "),

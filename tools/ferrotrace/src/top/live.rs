@@ -215,7 +215,7 @@ fn configure(instance: &Instance, args: &Args) -> anyhow::Result<()> {
     instance.write("buffer_size_kb", &BUFFER_KB.to_string())?;
     set_option(instance, "markers")?;
     args.tasks.select(instance)?;
-    if args.tasks.is_all() {
+    if args.tasks.is_all() || !args.tasks.cgroups.is_empty() {
         // The view would observe itself.
         instance.append("ferrotrace/set_notrace_comm", "ferrotrace")?;
     }

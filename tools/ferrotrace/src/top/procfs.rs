@@ -85,6 +85,7 @@ mod tests {
             pids: vec![pid],
             tids: Vec::new(),
             names: Vec::new(),
+            cgroups: Vec::new(),
             follow: false,
         };
         let threads = threads(&tasks);
