@@ -89,7 +89,10 @@ use crate::{
         Profile, //
     },
     task_filter::TaskFilter,
-    task_times::accounting::Accounts,
+    task_times::{
+        accounting::Accounts,
+        types::Waker, //
+    },
     thresholds::{
         Limits,
         Split, //
@@ -429,4 +432,13 @@ pub(crate) fn task_ran(task: Task<'_>, ns: u64) {
 #[inline]
 pub(crate) fn task_waited(task: Task<'_>, ns: u64) {
     for_each_profile(task, |profile| profile.task_waited(task, ns));
+}
+
+/// Adds a time that a task was blocked, in ns, to the profiles: at the address `caller`, or 0 if it
+/// is unknown, until `waker` has woken it. For probes.
+#[inline]
+pub(crate) fn task_blocked(task: Task<'_>, ns: u64, caller: u64, waker: &Waker) {
+    for_each_profile(task, |profile| {
+        profile.task_blocked(task, ns, caller, waker);
+    });
 }

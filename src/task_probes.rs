@@ -130,6 +130,7 @@ impl Accounts {
             true => caller_of(task) as u64,
             false => 0,
         });
+        fgraph::task_blocked(task, block.ns, account.caller.get(), waker);
         let reported = Block {
             ns: block.reported_ns,
             state: account.state.get() as u32,

@@ -43,6 +43,11 @@ impl<V: Default> ByKey<V> {
         self.values.get_mut(at).ok_or(EINVAL)
     }
 
+    /// Returns the value of a key, if there is one.
+    pub(super) fn get(&self, key: u64) -> Option<&V> {
+        self.values.get(*self.places.get(&key)?)
+    }
+
     /// Iterates over all keys and values, in ascending order of the keys.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
         self.places

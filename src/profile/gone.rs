@@ -11,7 +11,7 @@ use kernel::prelude::*;
 use crate::ktrace::private::modules;
 
 /// The key of all functions whose names could not be stored.
-const NAMELESS: u64 = 1;
+pub(super) const NAMELESS: u64 = 1;
 
 /// The first key that is an index of a name. No kernel function has an address in the first pages.
 const FIRST: u64 = 2;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The profile: the durations of calls by function, and the run and wait times of tasks. They are
-//! added up in the kernel, so that no calls have to be recorded.
+//! The profile: the durations of calls by function, the run, wait and block times of tasks, and the
+//! block times by place and by waker. They are added up in the kernel, so that no calls have to be
+//! recorded.
 
 mod by_key;
 pub(crate) mod gone;
@@ -35,6 +36,7 @@ use crate::{
         time::clock, //
     },
     relaxed_u64::RelaxedU64,
+    task_times::types::Waker,
     thresholds::Split, //
 };
 
@@ -43,6 +45,12 @@ const FUNCTIONS: usize = 512;
 
 /// The number of tasks that a CPU has entries for.
 const TASKS: usize = 128;
+
+/// The number of places, and of wakers, that a CPU has entries for.
+const PLACES: usize = 64;
+
+/// The position of the context in a waker's key.
+const CONTEXT_SHIFT: u32 = 62;
 
 /// The position of the task id in a task's key.
 const PID_SHIFT: u32 = 32;
@@ -78,6 +86,7 @@ impl Function {
 struct Times {
     run: Histogram,
     wait: Histogram,
+    block: Histogram,
     /// The task's name at its latest update on this CPU, and the time of this update. The most
     /// recent name of all CPUs is shown.
     comm: AtomicComm,
@@ -88,6 +97,20 @@ impl Times {
     fn clear(&self) {
         self.run.clear();
         self.wait.clear();
+        self.block.clear();
+    }
+}
+
+/// The accumulated values of the wakeups by tasks of one name, or by interrupts of one kind.
+#[derive(Default)]
+struct Wakeups {
+    block: Histogram,
+    comm: AtomicComm,
+}
+
+impl Wakeups {
+    fn clear(&self) {
+        self.block.clear();
     }
 }
 
@@ -95,6 +118,9 @@ impl Times {
 struct Tables {
     functions: Table<Function>,
     tasks: Table<Times>,
+    /// The block times by the address at which the task was blocked.
+    places: Table<Histogram>,
+    wakers: Table<Wakeups>,
 }
 
 impl Tables {
@@ -103,24 +129,37 @@ impl Tables {
         Ok(Self {
             functions: Table::new(FUNCTIONS)?,
             tasks: Table::new(TASKS)?,
+            places: Table::new(PLACES)?,
+            wakers: Table::new(PLACES)?,
         })
     }
 
     /// Returns the size in bytes.
     fn size(&self) -> usize {
-        self.functions.size().saturating_add(self.tasks.size())
+        let others = self.places.size().saturating_add(self.wakers.size());
+        let tasks = self.tasks.size().saturating_add(others);
+        self.functions.size().saturating_add(tasks)
+    }
+
+    /// Returns the number of block times for which there was no free entry.
+    fn lost_blocks(&self) -> u64 {
+        self.places.lost().saturating_add(self.wakers.lost())
     }
 
     /// Removes all entries. The tables must not be in use.
     fn clear(&self) {
         self.functions.clear(Function::clear);
         self.tasks.clear(Times::clear);
+        self.places.clear(Histogram::clear);
+        self.wakers.clear(Wakeups::clear);
     }
 
-    /// Resets all values. Functions and tasks keep their entries.
+    /// Resets all values. Functions, tasks, places and wakers keep their entries.
     fn clear_values(&self) {
         self.functions.clear_values(Function::clear);
         self.tasks.clear_values(Times::clear);
+        self.places.clear_values(Histogram::clear);
+        self.wakers.clear_values(Wakeups::clear);
     }
 }
 
@@ -213,14 +252,37 @@ impl Profile {
         self.add_task(task, |times| times.wait.add(ns));
     }
 
+    /// Adds a time that a task was blocked, in ns: at the address `caller`, or 0 if it is unknown,
+    /// until `waker` has woken it. For probes.
+    pub(crate) fn task_blocked(&self, task: Task<'_>, ns: u64, caller: u64, waker: &Waker) {
+        self.add_task(task, |times| times.block.add(ns));
+        let tables = self.0.get();
+        let place = match caller {
+            0 => gone::NAMELESS,
+            caller => caller,
+        };
+        tables.places.with(place, |block| block.add(ns));
+        // Never 0, the key of an unused entry. The task that an interrupt has interrupted is not
+        // related to the wakeup.
+        let key = match waker.context {
+            0 => digest(waker.comm.as_bytes()) >> 2 | 1,
+            context => u64::from(context) << CONTEXT_SHIFT,
+        };
+        tables.wakers.with(key, |wakeups| {
+            wakeups.comm.set(waker.comm);
+            wakeups.block.add(ns);
+        });
+    }
+
     /// Moves the values of functions whose text is about to be freed to other keys, so that they
     /// are not confused with later functions at the same addresses. May sleep.
     pub(crate) fn text_leaves(&self, text: &LeavingText<'_>, gone: &mut Gone) {
-        self.functions()
-            .change_keys(|key| match text.has(key as usize) {
-                true => gone.key_of(key as usize),
-                false => key,
-            });
+        let mut change = |key: u64| match text.has(key as usize) {
+            true => gone.key_of(key as usize),
+            false => key,
+        };
+        self.functions().change_keys(&mut change);
+        self.0.get().places.change_keys(&mut change);
     }
 
     /// Resets the profile. May sleep. If memory is short, or if a reset is in progress, only the
@@ -236,6 +298,13 @@ impl Profile {
 /// that had the same id. Idle tasks have no times.
 fn key_of(task: Task<'_>) -> u64 {
     (task.pid() as u64) << PID_SHIFT | u64::from((task.start_time() >> 10) as u32)
+}
+
+/// Returns the FNV-1a hash of a name.
+fn digest(name: &[u8]) -> u64 {
+    name.iter().fold(0xcbf2_9ce4_8422_2325, |digest, byte| {
+        (digest ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    })
 }
 
 /// Returns whether any trace array adds to a profile.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Prints the profile: one line for each function, the one with the longest total first, and up to
-//! two lines for each task.
+//! Prints the profile: one line for each function, up to three lines for each task, and one line
+//! for each place and each waker. The line with the longest total is first, except for tasks.
 
 use core::cmp::Reverse;
 
@@ -15,16 +15,22 @@ use kernel::{
 
 use super::{
     by_key::ByKey,
+    digest,
     gone::Gone,
     histogram::HistogramSnapshot,
     Profile,
+    CONTEXT_SHIFT,
     PID_SHIFT, //
 };
 
-use crate::ktrace::{
-    array::tracefs,
-    private::modules,
-    task::Comm, //
+use crate::{
+    events::CONTEXTS,
+    ktrace::{
+        array::tracefs,
+        private::modules,
+        task::Comm,
+        value_names::name_of, //
+    },
 };
 
 /// The merged values of a function.
@@ -44,6 +50,14 @@ struct Times {
     updated_ns: u64,
     run: HistogramSnapshot,
     wait: HistogramSnapshot,
+    block: HistogramSnapshot,
+}
+
+/// The merged values of wakeups.
+#[derive(Default)]
+struct Wakeups {
+    comm: Comm,
+    block: HistogramSnapshot,
 }
 
 /// A time in ns that is printed in us.
@@ -119,11 +133,33 @@ impl Names {
     }
 }
 
-/// Returns the FNV-1a hash of a name.
-fn digest(name: &[u8]) -> u64 {
-    name.iter().fold(0xcbf2_9ce4_8422_2325, |digest, byte| {
-        (digest ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-    })
+/// Returns a copy of a name. May sleep.
+fn copy_of(name: &[u8]) -> Result<KVec<u8>> {
+    let mut copy = KVec::with_capacity(name.len(), GFP_KERNEL)?;
+    copy.extend_from_slice(name, GFP_KERNEL)?;
+    Ok(copy)
+}
+
+/// Prints one line for each key, with its block times, the longest total first.
+fn show_blocks<'a>(
+    out: &SeqFile,
+    what: &str,
+    blocks: impl Iterator<Item = (u64, &'a HistogramSnapshot)>,
+    name: impl Fn(u64) -> Result,
+) -> Result {
+    let mut order = RBTree::new();
+    for (key, block) in blocks.filter(|(_, block)| block.count != 0) {
+        order.try_create_and_insert((Reverse(block.sum_ns), key), block, GFP_KERNEL)?;
+    }
+    seq_print!(out, "# times        block {SPREAD}  {what}\n");
+    for ((_, key), block) in &order {
+        seq_print!(out, "{:7} {:12}", block.count, Us(block.sum_ns));
+        show_spread(out, block);
+        seq_print!(out, "  ");
+        name(*key)?;
+        seq_print!(out, "\n");
+    }
+    Ok(())
 }
 
 impl Profile {
@@ -150,9 +186,53 @@ impl Profile {
             }
             times.run.merge(&here.run);
             times.wait.merge(&here.wait);
+            times.block.merge(&here.block);
             Ok(())
         })?;
         Ok(all)
+    }
+
+    /// Prints the places at which tasks were blocked. Several in one function are one place.
+    fn show_places(&self, out: &SeqFile, gone: &Gone) -> Result {
+        let mut all: ByKey<HistogramSnapshot> = ByKey::new();
+        let mut names = RBTree::new();
+        self.0.get().places.for_each(|key, here| {
+            let name = match gone.name(key) {
+                Some(name) => copy_of(name)?,
+                None => modules::name_of(key as usize)?,
+            };
+            let digest = digest(&name);
+            all.value(digest)?.merge(here);
+            names.try_create_and_insert(digest, name, GFP_KERNEL)?;
+            Ok(())
+        })?;
+        show_blocks(out, "place", all.iter(), |key| {
+            let name = names.get(&key).ok_or(EINVAL)?;
+            tracefs::write_bytes(out, name);
+            Ok(())
+        })
+    }
+
+    /// Prints what has woken tasks.
+    fn show_wakers(&self, out: &SeqFile) -> Result {
+        let mut all: ByKey<Wakeups> = ByKey::new();
+        self.0.get().wakers.for_each(|key, here| {
+            let wakeups = all.value(key)?;
+            wakeups.comm = here.comm.get();
+            wakeups.block.merge(&here.block);
+            Ok(())
+        })?;
+        let blocks = all.iter().map(|(key, wakeups)| (key, &wakeups.block));
+        show_blocks(out, "waker", blocks, |key| {
+            match key >> CONTEXT_SHIFT {
+                0 => {
+                    let comm = all.get(key).map(|wakeups| wakeups.comm).unwrap_or_default();
+                    tracefs::write_bytes(out, comm.escaped().as_bytes());
+                }
+                context => seq_print!(out, "({})", name_of(context, CONTEXTS)),
+            }
+            Ok(())
+        })
     }
 
     /// Prints the profile. May sleep.
@@ -168,9 +248,10 @@ impl Profile {
         );
         seq_print!(
             out,
-            "# dropped: {} calls, {} task times\n",
+            "# dropped: {} calls, {} task times, {} block times\n",
             self.functions().lost(),
-            self.tasks().lost()
+            self.tasks().lost(),
+            self.0.get().lost_blocks()
         );
         let functions = self.merged_functions()?;
         let mut order = RBTree::new();
@@ -199,10 +280,14 @@ impl Profile {
             seq_print!(out, "\n");
         }
         let tasks = self.merged_tasks()?;
-        seq_print!(out, "# times        total what {SPREAD}  task\n");
+        seq_print!(out, "# times        total what  {SPREAD}  task\n");
         for (key, times) in tasks.iter() {
             let pid = key >> PID_SHIFT;
-            for (what, spread) in [("run ", &times.run), ("wait", &times.wait)] {
+            for (what, spread) in [
+                ("run  ", &times.run),
+                ("wait ", &times.wait),
+                ("block", &times.block),
+            ] {
                 if spread.count == 0 {
                     continue;
                 }
@@ -213,6 +298,7 @@ impl Profile {
                 seq_print!(out, "-{pid}\n");
             }
         }
-        Ok(())
+        self.show_places(out, gone)?;
+        self.show_wakers(out)
     }
 }

@@ -26,7 +26,7 @@ use crate::{
             sched_state::STATE_NAMES,
             Comm, //
         },
-        value_names::Names, //
+        value_names::name_of, //
     },
 };
 
@@ -84,11 +84,6 @@ fn as_error(value: usize) -> Option<i64> {
         false => value as i64,
     };
     (-MAX_ERRNO..0).contains(&number).then_some(number)
-}
-
-fn name_of(value: u64, names: Names) -> &'static str {
-    let name = names.iter().find(|(number, _)| *number == value);
-    name.and_then(|(_, name)| name.to_str().ok()).unwrap_or("?")
 }
 
 /// Prints the run, wait and block times of a call in us.

@@ -53,6 +53,14 @@ worker_fork() {
 	eval "pid_$2=$reply"
 }
 
+# worker_enter NAME CHILD DIRECTORY: has a worker create another worker in the cgroup with this
+# directory; sets $pid_CHILD.
+worker_enter() {
+	make_worker_fifos "$2"
+	worker_run "$1" enter "$2" "$3"
+	eval "pid_$2=$reply"
+}
+
 # worker_thread NAME THREAD: has a worker create a thread that is a worker; sets $pid_THREAD.
 worker_thread() {
 	make_worker_fifos "$2"

@@ -76,19 +76,24 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "\
-# profile: time per function and task in us; enable with options/ferro-profile; a write resets it
-# 3736 KiB; quantiles are off by 6.25 % at most
-# dropped: 0 calls, 0 task times
+# profile: times by function, task, place and waker in us; enable with options/ferro-profile\
+; a write resets it
+# 4972 KiB; quantiles are off by 6.25 % at most
+# dropped: 0 calls, 0 task times, 0 block times
 # calls        total          run         wait        block          min          max          p50\
           p90          p99        p99.9  function
     190  1003164.420     7728.653    12864.636   982571.131     5022.075     6786.119     5000.000\
      6000.000     6500.001     6553.600  do_nanosleep
       2        3.372        1.485        0.343        1.547        1.203        2.405        1.000\
         2.000        2.405        2.405  f [module] (#2)
-# times        total what          min          max          p50          p90          p99\
+# times        total what           min          max          p50          p90          p99\
         p99.9  task
-    272    10290.493 run         5.693      580.488        1.000        1.000        1.000\
+    272    10290.493 run          5.693      580.488        1.000        1.000        1.000\
       557.056  pipe-consumer-130
+# times        block          min          max          p50          p90          p99\
+        p99.9  place
+    190   982571.131     5022.075     6786.119        1.000        1.000        1.000\
+     6553.600  hrtimer_nanosleep
 ";
 
     #[test]
