@@ -83,7 +83,7 @@ fn slices_are_nested() {
 
 #[test]
 fn no_task_has_two_states_at_a_time() {
-    for name in ["std-events", "compact-events"] {
+    for name in ["std-events", "compact-events", "arm64-events"] {
         let mut states: HashMap<i64, Vec<(u64, i32)>> = HashMap::new();
         for packet in timeline(name, &[]) {
             if let (Some(time), Some(state)) = (packet.timestamp, packet.state) {

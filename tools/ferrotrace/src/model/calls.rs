@@ -36,7 +36,7 @@ pub enum Ending {
     Returned,
     /// The record of its return was lost.
     Lost,
-    /// It had not returned at the end of the recording.
+    /// It had not returned when the recording or the task ended.
     Open,
 }
 

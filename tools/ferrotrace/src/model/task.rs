@@ -239,6 +239,11 @@ impl Task {
         if let Some(interval) = ended {
             visitor.state_end(self, &interval);
         }
+        self.end_calls(time, visitor);
+    }
+
+    /// Ends all calls at `time`, when the recording or the task ends: they have not returned.
+    pub(super) fn end_calls(&mut self, time: u64, visitor: &mut impl Visitor) {
         while let Some(last) = self.calls.last() {
             match last.lost {
                 Some(at) => self.end_last(at, Ending::Lost, visitor),

@@ -169,6 +169,9 @@ impl Task {
         let emit = |interval| ended.push(interval);
         let at = self.states.advance(was, ns, time, detail, next, emit);
         ended.report(self, visitor);
+        if next == State::Dead {
+            self.end_calls(at, visitor);
+        }
         visitor.state_begin(self, at, next);
     }
 

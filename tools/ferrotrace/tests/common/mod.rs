@@ -30,10 +30,16 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 
 /// The recordings for which there is the kernel's text.
-pub const NAMES: [&str; 3] = ["std-events", "compact", "compact-events"];
+pub const NAMES: [&str; 4] = ["std-events", "compact", "compact-events", "arm64-events"];
 
 /// All recordings.
-pub const RECORDINGS: [&str; 4] = ["std-events", "compact", "compact-events", "top"];
+pub const RECORDINGS: [&str; 5] = [
+    "std-events",
+    "compact",
+    "compact-events",
+    "arm64-events",
+    "top",
+];
 
 /// Returns the uncompressed content of a file in `tests/data/`.
 pub fn data(name: &str) -> Vec<u8> {

@@ -28,7 +28,7 @@ fn number(row: &Value, name: &str) -> u64 {
 
 #[test]
 fn times_of_threads_are_those_of_the_summary() {
-    for name in ["std-events", "compact-events"] {
+    for name in ["std-events", "compact-events", "arm64-events"] {
         let replay = replay("threads", name, u64::MAX);
         let mut lines = screen(&replay, &Ui::default(), (140, 200));
         lines.retain(|line| !line.contains("scope"));
