@@ -59,6 +59,8 @@ pub struct Task {
     pub(super) calls: Vec<OpenCall>,
     /// The end of the latest call that has no caller.
     floor: u64,
+    /// The time of its latest event.
+    pub(super) last: u64,
     pub(super) times: Option<CallTimes>,
 }
 
@@ -72,6 +74,7 @@ impl Task {
             states: States::new(first),
             calls: Vec::new(),
             floor: 0,
+            last: first,
             times: None,
         }
     }
@@ -232,14 +235,19 @@ impl Task {
         visitor.call_end(self, &ended);
     }
 
-    /// Ends the current state and all calls at `time`.
+    /// Ends the current state and all calls at `time`. Without states, it is not known whether the
+    /// task has run since its latest event, or whether it still exists: its calls end there.
     pub(super) fn finish(&mut self, time: u64, visitor: &mut impl Visitor) {
+        let end = match self.states.are_known() {
+            true => time,
+            false => self.last,
+        };
         let mut ended: Option<Interval> = None;
         self.states.finish(time, |interval| ended = Some(interval));
         if let Some(interval) = ended {
             visitor.state_end(self, &interval);
         }
-        self.end_calls(time, visitor);
+        self.end_calls(end, visitor);
     }
 
     /// Ends all calls at `time`, when the recording or the task ends: they have not returned.

@@ -306,6 +306,78 @@ fn true_times_are_found() {
     }
 }
 
+/// Returns the times of the only call, which begins at 1,000 and never returns.
+fn unfinished(mut events: Vec<Event<'static>>) -> Split {
+    let begin = Kind::CallBegin {
+        call: call(7, 0),
+        late_ns: 0,
+    };
+    events.insert(1, event(1_000, 1, begin));
+    // Another task is recorded for longer.
+    let other = Kind::Call {
+        call: call(8, 0),
+        duration_ns: 1,
+    };
+    events.push(event(9_000, 2, other));
+    let calls = run(&events).calls;
+    let (_, split) = calls
+        .iter()
+        .find(|(func, _)| *func == FuncId::new(7))
+        .unwrap();
+    *split
+}
+
+#[test]
+fn unfinished_calls_end_with_their_task() {
+    let wait = || Kind::Wait {
+        task: task(1),
+        prio: 120,
+        ns: 0,
+        since: Since::Woken,
+        prev: task(9),
+        prev_prio: 120,
+    };
+    let left = |ns, state| Kind::Run {
+        task: task(1),
+        prio: 120,
+        ns,
+        state,
+    };
+    // It exits 2,000 ns after the call.
+    let dead = unfinished(vec![
+        event(500, 1, wait()),
+        event(3_000, 1, left(2_500, 0x10)),
+    ]);
+    assert_eq!((dead.run, dead.wait, dead.block), (2_000, 0, 0));
+    // It sleeps until the end.
+    let asleep = unfinished(vec![event(500, 1, wait()), event(3_000, 1, left(2_500, 1))]);
+    assert_eq!((asleep.run, asleep.wait, asleep.block), (2_000, 0, 6_000));
+    // It runs until the end.
+    let running = unfinished(vec![event(500, 1, wait())]);
+    assert_eq!((running.run, running.wait, running.block), (8_000, 0, 0));
+    // Its states are not recorded. It called something that returned at 3,000.
+    let inner = |begin: bool| match begin {
+        true => Kind::CallBegin {
+            call: call(9, 1),
+            late_ns: 0,
+        },
+        false => Kind::CallEnd {
+            call: call(9, 1),
+            duration_ns: 1_000,
+        },
+    };
+    let first = Kind::Call {
+        call: call(8, 0),
+        duration_ns: 1,
+    };
+    let unknown = unfinished(vec![
+        event(500, 2, first),
+        event(2_000, 1, inner(true)),
+        event(3_000, 1, inner(false)),
+    ]);
+    assert_eq!((unknown.run, unknown.wait, unknown.block), (2_000, 0, 0));
+}
+
 #[test]
 fn lost_and_damaged_events_break_no_property() {
     for seed in 1..500 {

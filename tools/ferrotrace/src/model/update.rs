@@ -55,6 +55,7 @@ impl Task {
     /// Takes an event of this task.
     pub(super) fn update(&mut self, event: &Event<'_>, visitor: &mut impl Visitor) {
         let time = event.time;
+        self.last = time;
         match event.kind {
             Kind::CallBegin { call, late_ns } => {
                 self.cpu = event.cpu;
