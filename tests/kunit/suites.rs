@@ -148,6 +148,7 @@ mod filter {
             pid: 1,
             tgid: 1,
             comm: b"a",
+            cgroups: &NoCgroups,
         };
         assert!(!filter.child(&parent, Inherited::default()).traced);
         filter.follow_fork = true;
