@@ -37,11 +37,12 @@ pub(super) static NAMES: Names = Names {
 };
 
 /// Returns the id of the cgroup with this path.
-fn find_cgroup(path: &[u8]) -> Option<u64> {
-    let mut with_nul = KVec::with_capacity(path.len().checked_add(1)?, GFP_KERNEL).ok()?;
-    with_nul.extend_from_slice(path, GFP_KERNEL).ok()?;
-    with_nul.push(0, GFP_KERNEL).ok()?;
-    cgroups::find(CStr::from_bytes_with_nul(&with_nul).ok()?)
+fn find_cgroup(path: &[u8]) -> Result<u64> {
+    let mut with_nul = KVec::with_capacity(path.len().wrapping_add(1), GFP_KERNEL)?;
+    with_nul.extend_from_slice(path, GFP_KERNEL)?;
+    with_nul.push(0, GFP_KERNEL)?;
+    let path = CStr::from_bytes_with_nul(&with_nul).map_err(|_| ENOENT)?;
+    cgroups::find(path).ok_or(ENOENT)
 }
 
 /// Prints the path of a cgroup, or its id if it has no path in the namespace of the current task,

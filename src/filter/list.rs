@@ -111,8 +111,9 @@ impl GlobSet {
 pub(crate) struct Names {
     /// Returns the id in the initial PID namespace of the task that has this id in the writer's.
     pub(crate) pid: fn(i32) -> Option<i32>,
-    /// Returns the id of the cgroup with this path in the writer's cgroup namespace. May sleep.
-    pub(crate) cgroup: fn(&[u8]) -> Option<u64>,
+    /// Returns the id of the cgroup with this path in the writer's cgroup namespace, [`ENOENT`] if
+    /// there is none, or [`ENOMEM`]. May sleep.
+    pub(crate) cgroup: fn(&[u8]) -> Result<u64>,
 }
 
 /// The operations that all kinds of list have: inserting a word and building a union.
@@ -162,11 +163,11 @@ impl List for IdSet<u64> {
 
     fn insert_word(&mut self, word: &[u8], names: &Names) -> Result<(), Fault> {
         let id = match parse_cgroup(word).map_err(fault_of)? {
-            Some(Name::Id(id)) => Some(id),
+            Some(Name::Id(id)) => Ok(id),
             Some(Name::Path(path)) => (names.cgroup)(&path),
-            None => None,
+            None => Err(ENOENT),
         };
-        self.insert(id.ok_or(Fault::NoCgroup)?).map_err(fault_of)
+        self.insert(id.map_err(fault_of)?).map_err(fault_of)
     }
 
     fn union(&self, more: &Self) -> Result<Self> {
@@ -190,12 +191,12 @@ impl List for GlobSet {
     }
 }
 
-/// Converts the error of an insertion or a union to a fault.
+/// Converts the error of a look-up, an insertion or a union to a fault.
 fn fault_of(error: Error) -> Fault {
-    if error == ENOSPC {
-        Fault::TooMany
-    } else {
-        Fault::NoMemory
+    match error {
+        error if error == ENOSPC => Fault::TooMany,
+        error if error == ENOENT => Fault::NoCgroup,
+        _ => Fault::NoMemory,
     }
 }
 

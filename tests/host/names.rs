@@ -2,6 +2,8 @@
 
 //! A PID namespace and a hierarchy of cgroups, to which words in an input refer.
 
+use kernel::prelude::ENOENT;
+
 use crate::filter::list::Names;
 
 /// The id of a task that does not exist.
@@ -20,6 +22,6 @@ pub(crate) static NAMES: Names = Names {
     pid: |id| (id != NO_TASK).then_some(id),
     cgroup: |path| {
         let found = CGROUPS.iter().find(|(own, _)| *own == path);
-        found.map(|(_, id)| *id)
+        found.map(|(_, id)| *id).ok_or(ENOENT)
     },
 };

@@ -28,7 +28,7 @@ mod filter {
     /// All tasks exist, and there are no cgroups.
     static NAMES: Names = Names {
         pid: Some,
-        cgroup: |_| None,
+        cgroup: |_| Err(ENOENT),
     };
 
     struct NoCgroups;
