@@ -24,7 +24,10 @@ use super::{
     registration::Registration,
     task_ref::Task, //
 };
-use crate::ktrace::private::callbacks::ktrace_task_callbacks;
+use crate::ktrace::private::{
+    callbacks::ktrace_task_callbacks,
+    cstr_ext::CStrExt, //
+};
 
 // Some structs behind these pointers have no members in some configurations.
 #[allow(improper_ctypes)]
@@ -77,7 +80,7 @@ pub fn root_id() -> u64 {
 /// cgroup namespace. May sleep.
 pub fn find(path: &CStr) -> Option<u64> {
     // SAFETY: The path is a C string. Sleeping is allowed here.
-    let id = unsafe { ktrace_cgroup_find(path.as_char_ptr()) };
+    let id = unsafe { ktrace_cgroup_find(path.as_chars()) };
     (id != 0).then_some(id)
 }
 
