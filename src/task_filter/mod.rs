@@ -3,9 +3,9 @@
 //! The filter decisions for all tasks, kept up to date.
 //!
 //! The filter decision for a task is a mask with one bit for each trace array that has a filter. It
-//! is computed when the task is created, is renamed or executes a program, or when a filter
-//! changes. On the hot path, at a context switch, it is only looked up and copied to the trace mask
-//! of the CPU ([`crate::ktrace::task::trace_mask`]).
+//! is computed when the task is created, is renamed, executes a program or moves to another cgroup,
+//! or when a filter changes. On the hot path, at a context switch, it is only looked up and copied
+//! to the trace mask of the CPU ([`crate::ktrace::task::trace_mask`]).
 //!
 //! # Locking
 //!
@@ -19,6 +19,16 @@
 //! the filters are read under RCU. A decision is stored under the lock if the generation is still
 //! the one in which the evaluation began; otherwise the evaluation is repeated. A generation begins
 //! only when a filter changes or the worker starts a round, so repetitions are rare.
+//!
+//! # Moves to another cgroup
+//!
+//! The kernel reports a move after it has happened ([`TaskHooks::moved`]), so the latest report
+//! leads to the right decision, unless an older evaluation is stored after it. Therefore a decision
+//! is stored only if the task is still in the cgroup for which it was evaluated, which is checked
+//! under the lock. A move that is reported while a rename is not written yet is evaluated by the
+//! old name, so the task is marked `pending_recheck` (below) if a filter depends on names.
+//!
+//! [`TaskHooks::moved`]: crate::ktrace::task::hooks::TaskHooks::moved
 //!
 //! # A rename while a filter changes
 //!
