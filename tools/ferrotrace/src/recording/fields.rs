@@ -11,6 +11,8 @@ use crate::sys::{
 #[derive(Clone, Copy, Debug)]
 pub struct Number {
     field: Field,
+    /// The number of bits that the field lacks to 64.
+    unused: u32,
     big_endian: bool,
 }
 
@@ -23,7 +25,7 @@ impl Number {
     /// Wraps a field; `None` if it is not a number.
     pub fn of(field: Field, big_endian: bool) -> Option<Self> {
         let is_number = matches!(field.size, 1 | 2 | 4 | 8) && !field.array && !field.string;
-        is_number.then_some(Self { field, big_endian })
+        is_number.then_some(Self::with(field, big_endian))
     }
 
     /// Creates a number at a fixed place.
@@ -34,7 +36,17 @@ impl Number {
             signed,
             ..Field::default()
         };
-        Self { field, big_endian }
+        Self::with(field, big_endian)
+    }
+
+    /// Wraps a field of 1, 2, 4 or 8 bytes.
+    fn with(field: Field, big_endian: bool) -> Self {
+        let bits = u32::try_from(field.size * 8).unwrap_or(64);
+        Self {
+            field,
+            unused: 64u32.saturating_sub(bits),
+            big_endian,
+        }
     }
 
     /// Returns the offset after the field.
@@ -46,6 +58,14 @@ impl Number {
     #[inline]
     pub fn get(&self, data: &[u8]) -> Option<u64> {
         let data = data.get(self.field.offset..)?;
+        // One load, without branches, unless the field is at the end of the record.
+        if let (Some(word), false) = (data.first_chunk(), self.big_endian) {
+            let value = u64::from_le_bytes(*word) << self.unused;
+            return Some(match self.field.signed {
+                true => ((value as i64) >> self.unused) as u64,
+                false => value >> self.unused,
+            });
+        }
         let value = match self.field.size {
             1 => u64::from(*data.first()?),
             2 => {
@@ -59,8 +79,7 @@ impl Number {
         if !self.field.signed {
             return Some(value);
         }
-        let unused = 64u32.saturating_sub(u32::try_from(self.field.size * 8).unwrap_or(64));
-        Some((((value << unused) as i64) >> unused) as u64)
+        Some((((value << self.unused) as i64) >> self.unused) as u64)
     }
 
     fn order<const N: usize, T>(
@@ -134,6 +153,44 @@ impl Bytes {
             data.get(offset..)
         } else {
             data.get(offset..)?.get(..size)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Adds the bytes up one by one.
+    fn naive(bytes: &[u8], signed: bool, big_endian: bool) -> u64 {
+        let mut bytes = bytes.to_vec();
+        if !big_endian {
+            bytes.reverse();
+        }
+        let negative = signed && bytes[0] >= 0x80;
+        let start = if negative { u64::MAX } else { 0 };
+        bytes
+            .iter()
+            .fold(start, |value, byte| (value << 8) | u64::from(*byte))
+    }
+
+    #[test]
+    fn numbers_are_read_anywhere_in_a_record() {
+        let data: Vec<u8> = (0..24_u8).map(|n| n.wrapping_mul(0x35) ^ 0x81).collect();
+        for size in [1, 2, 4, 8] {
+            for offset in 0..=data.len() {
+                for (signed, big_endian) in
+                    [(false, false), (true, false), (false, true), (true, true)]
+                {
+                    let number = Number::at(offset, size, signed, big_endian);
+                    let bytes = data.get(offset..offset + size);
+                    assert_eq!(
+                        number.get(&data),
+                        bytes.map(|bytes| naive(bytes, signed, big_endian)),
+                        "{size} bytes at {offset}"
+                    );
+                }
+            }
         }
     }
 }

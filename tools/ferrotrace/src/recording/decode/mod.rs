@@ -91,6 +91,7 @@ impl Decoder {
 
     /// Returns an event that says that records are missing before this one, if any are.
     pub fn lost(&self, raw: &RawRecord<'_>) -> Option<Event<'static>> {
+        let missed = raw.missed?;
         Some(Event {
             time: raw.time,
             cpu: raw.cpu,
@@ -98,7 +99,7 @@ impl Decoder {
             id: 0,
             data: &[],
             kind: Kind::Lost {
-                records: u64::try_from(raw.missed?).ok(),
+                records: u64::try_from(missed).ok(),
             },
         })
     }
