@@ -22,7 +22,10 @@ use kernel::{
     prelude::*,
     seq_file::SeqFile,
     seq_print,
-    sync::Arc, //
+    sync::{
+        atomic::Atomic,
+        Arc, //
+    },
 };
 
 use crate::{
@@ -222,6 +225,8 @@ pub(crate) struct Control {
     flushed: bool,
     /// The number of bytes accepted before the current write.
     written: usize,
+    /// How often rules had fired when the file was opened or last read.
+    seen_fired: Atomic<u64>,
 }
 
 impl Control {
@@ -447,11 +452,12 @@ impl ControlFile for Control {
         let tr = pin(resolved, id)?;
         // In between, another instance may have got the address. This is impossible from here on,
         // because the trace array is pinned.
-        {
+        let fired = {
             let state = STATE.lock();
             let array = state.as_ref().and_then(|state| state.by_serial(serial));
-            array.filter(|array| array.is_of(&tr)).ok_or(ENODEV)?;
-        }
+            let array = array.filter(|array| array.is_of(&tr)).ok_or(ENODEV)?;
+            array.fired()
+        };
         instances::look_again();
         let input = match about.kind {
             Kind::List(name) if mode.write => Some(Input::new(name, &lists::NAMES)),
@@ -467,7 +473,12 @@ impl ControlFile for Control {
             untouched: true,
             flushed: false,
             written: 0,
+            seen_fired: Atomic::new(fired),
         })
+    }
+
+    fn has_news(&self) -> Option<bool> {
+        matches!(self.about.kind, Kind::Triggers).then(|| self.has_fired())
     }
 
     fn show(&self, out: &SeqFile) -> Result {

@@ -12,7 +12,8 @@
 //! In this order: recording is turned on; the entries of open calls that are still missing are
 //! written; the event `trigger` is written; the stack is recorded; the snapshot is taken; recording
 //! is turned off. So the event is in the snapshot, and is the last record before recording stops.
-//! Delayed actions have timers ([`action`]), which are cancelled when the rule is removed.
+//! Delayed actions have timers ([`action`]), which are cancelled when the rule is removed. Finally,
+//! tasks that poll the control file are woken.
 
 pub(crate) mod action;
 pub(crate) mod calls;
@@ -43,6 +44,7 @@ use crate::{
         Recorder, //
     },
     ktrace::{
+        array::notify,
         fgraph,
         record::{
             context::Context,
@@ -268,6 +270,7 @@ impl RuleSet {
             self.target.perform(Action::Stop);
         }
         active.delays.iter().for_each(Delay::start);
+        notify::notify();
     }
 
     fn count(&self, written: Result<(), NotWritten>) {

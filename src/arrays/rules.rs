@@ -65,6 +65,12 @@ impl Array {
         self.rules_version
     }
 
+    /// Returns how often the rules have fired.
+    pub(crate) fn fired(&self) -> u64 {
+        let fired = self.rules().iter().map(|active| active.fired().0);
+        fired.fold(0, u64::wrapping_add)
+    }
+
     /// Returns the rules, in the order of their lines.
     pub(crate) fn rules(&self) -> &[ActiveRule] {
         self.rules.as_ref().map_or(&[], |rules| rules.set.rules())

@@ -8,7 +8,8 @@ use kernel::{
     alloc::AllocError,
     prelude::*,
     seq_file::SeqFile,
-    seq_print, //
+    seq_print,
+    sync::atomic::Relaxed, //
 };
 
 use super::Control;
@@ -186,8 +187,15 @@ impl Control {
         })
     }
 
+    /// Returns whether a rule has fired since the file was opened or last read.
+    pub(super) fn has_fired(&self) -> bool {
+        let fired = self.with(|_, array| array.fired());
+        fired.is_ok_and(|fired| fired != self.seen_fired.load(Relaxed))
+    }
+
     pub(super) fn show_triggers(&self, out: &SeqFile) -> Result {
         self.with(|_, array| {
+            self.seen_fired.store(array.fired(), Relaxed);
             for active in array.rules() {
                 tracefs::write_bytes(out, active.rule().text().as_bytes());
                 let (fired, last_ns) = active.fired();

@@ -14,6 +14,7 @@ struct dentry;
 struct file;
 struct file_operations;
 struct inode;
+struct poll_table_struct;
 struct ktrace_call_watch;
 struct ktrace_delay;
 struct ktrace_pack;
@@ -103,6 +104,11 @@ u64 ktrace_cgroup_find(const char *path);
 int ktrace_cgroup_path(u64 id, char *path, size_t size);
 int ktrace_watch_cgroups(const struct ktrace_task_callbacks *callbacks);
 void ktrace_unwatch_cgroups(const struct ktrace_task_callbacks *callbacks);
+
+/* in notify.c, */
+void ktrace_notify(void);
+void ktrace_notify_sync(void);
+void ktrace_poll_wait(struct file *file, struct poll_table_struct *table);
 
 /* in pid_namespace.c, */
 pid_t ktrace_pid_from_namespace(pid_t id);

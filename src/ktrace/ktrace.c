@@ -8,6 +8,7 @@
 #include "private/modules.c"
 #include "private/probes.c"
 #include "array/event_files.c"
+#include "array/notify.c"
 #include "array/instances.c"
 #include "time/clock.c"
 #include "time/delay.c"

@@ -6,6 +6,7 @@ pub mod actions;
 pub mod error_log;
 pub mod instances;
 pub mod module_state;
+pub mod notify;
 pub(in crate::ktrace) mod options;
 pub mod trace_array;
 pub mod tracefs;

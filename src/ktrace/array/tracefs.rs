@@ -43,6 +43,7 @@ use kernel::{
 
 use super::{
     module_state,
+    notify,
     trace_array::TraceArray, //
 };
 use crate::ktrace::{
@@ -232,6 +233,13 @@ pub trait ControlFile: Send + Sized + Unpin + 'static {
     /// short.
     fn not_copied(&mut self);
 
+    /// For `poll()`, returns whether there is something to read that was not there when the file
+    /// was opened or last read. A change must be followed by [`notify`](super::notify::notify).
+    /// Returns `None` for a file that can always be read.
+    fn has_news(&self) -> Option<bool> {
+        None
+    }
+
     /// Handles the `close()` of a descriptor of this open file; there may be other descriptors.
     fn flush(&mut self) -> Result;
 
@@ -265,6 +273,7 @@ impl<T: ControlFile> FileOps<T> {
             read: Some(bindings::seq_read),
             write: Some(write::<T>),
             llseek: Some(bindings::seq_lseek),
+            poll: Some(poll::<T>),
             flush: Some(flush::<T>),
             release: Some(release::<T>),
             ..pin_init::zeroed()
@@ -282,6 +291,7 @@ impl<T: ControlFile> Drop for FileOps<T> {
     /// operations of an inode just before that and access `owner` now. It does so without sleeping,
     /// so it has finished when every task has slept once.
     fn drop(&mut self) {
+        notify::sync();
         synchronize_tasks();
     }
 }
@@ -459,6 +469,19 @@ unsafe extern "C" fn write<T: ControlFile>(
         unsafe { *pos = (*pos).wrapping_add(count as bindings::loff_t) };
         Ok(count as isize)
     })
+}
+
+/// # Safety
+///
+/// Only for the VFS: `file` must have been opened by `open()` and not be released until this
+/// returns, and `table` must be valid.
+unsafe extern "C" fn poll<T: ControlFile>(
+    file: *mut bindings::file,
+    table: *mut bindings::poll_table_struct,
+) -> bindings::__poll_t {
+    // SAFETY: The caller guarantees that `open()` opened `file`, that it is not released, and that
+    // the arguments are those of the VFS.
+    unsafe { notify::poll(file, table, || opened::<T>(file).lock().has_news()) }
 }
 
 /// # Safety
