@@ -175,7 +175,7 @@ static FILES: &[Description] = &[
     Description {
         name: c"profile",
         kind: Kind::Profile,
-        help: "times by function, task, place and waker in us; enable with options/ferro-profile; a write resets it",
+        help: "times by function, task, place, waker and section in us; enable with options/ferro-profile; a write resets it",
     },
     Description {
         name: c"triggers",

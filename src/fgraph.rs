@@ -91,6 +91,7 @@ use crate::{
     task_filter::TaskFilter,
     task_times::{
         accounting::Accounts,
+        sections::Section,
         types::Waker, //
     },
     thresholds::{
@@ -441,4 +442,10 @@ pub(crate) fn task_blocked(task: Task<'_>, ns: u64, caller: u64, waker: &Waker) 
     for_each_profile(task, |profile| {
         profile.task_blocked(task, ns, caller, waker);
     });
+}
+
+/// Adds a section of a task that has ended to the profiles. For probes.
+#[inline]
+pub(crate) fn section_ended(task: Task<'_>, section: &Section) {
+    for_each_profile(task, |profile| profile.section_ended(section));
 }

@@ -4,8 +4,8 @@
 //!
 //! With the option `ferro-markers`, a trace array gets a copy of the markers of the tasks that its
 //! filter selects. Sections ([`MarkerKind`]) are measured while an event of the module has a
-//! listener or a trigger rule needs them; their end fires the event `task_section`. Markers,
-//! counters and sections are moments of trigger rules.
+//! listener, a trigger rule needs them, or a profile adds them up; their end fires the event
+//! `task_section`. Markers, counters and sections are moments of trigger rules.
 
 use kernel::{
     prelude::*,
@@ -152,6 +152,7 @@ impl MarkerWatcher for Markers {
         };
         if let Some(section) = ended {
             events::task_section::trace(task, &section);
+            crate::fgraph::section_ended(task, &section);
             triggers::section_ended(task, &section);
         }
     }

@@ -80,7 +80,8 @@ impl State {
     /// Stops to measure sections, if nothing needs them. Must be called before the task accounting
     /// is stopped. May sleep.
     pub(super) fn close_sections(&mut self) {
-        if !self.listened && !self.have_rules_at(&[Moment::Section]) {
+        let has_profile = self.arrays.iter().any(|array| array.is_profiling);
+        if !self.listened && !has_profile && !self.have_rules_at(&[Moment::Section]) {
             self.measuring = None;
         }
         self.close_marker_export();

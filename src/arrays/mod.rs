@@ -100,6 +100,8 @@ pub(crate) struct Array {
     /// Whether the trace array needs its tasks accounted: from before the first call is recorded
     /// until after the last one.
     needs_accounting: bool,
+    /// Whether the trace array adds to its profile.
+    is_profiling: bool,
     /// Whether the buffer may contain records that only this module can print, and whose event type
     /// numbers may be reused after it is unloaded.
     has_own_records: bool,
@@ -173,6 +175,7 @@ impl Array {
         self.copies = None;
         self.hook = None;
         self.needs_accounting = false;
+        self.is_profiling = false;
     }
 }
 

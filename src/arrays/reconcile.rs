@@ -62,6 +62,7 @@ impl State {
             follows_work: false,
             chain_thresh_ns: 0,
             profile: None,
+            is_profiling: false,
         };
         self.next_serial = serial.wrapping_add(1);
         self.arrays.push(array, GFP_KERNEL)?;

@@ -91,6 +91,10 @@ impl State {
         let graph = Arc::new(graph, GFP_KERNEL)?;
         if let Some(array) = self.arrays.get_mut(at) {
             array.needs_accounting = true;
+            array.is_profiling = flags & option::PROFILE != 0;
+        }
+        if flags & option::PROFILE != 0 {
+            self.open_sections()?;
         }
         // A task must be accounted before its first call is recorded.
         self.update_trace_masks();

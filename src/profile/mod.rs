@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The profile: the durations of calls by function, the run, wait and block times of tasks, and the
-//! block times by place and by waker. They are added up in the kernel, so that no calls have to be
-//! recorded.
+//! The profile: the durations of calls by function, the run, wait and block times of tasks, the
+//! block times by place and by waker, and the durations of sections by name. They are added up in
+//! the kernel, so that no calls have to be recorded.
 
 mod by_key;
 pub(crate) mod gone;
@@ -36,7 +36,13 @@ use crate::{
         time::clock, //
     },
     relaxed_u64::RelaxedU64,
-    task_times::types::Waker,
+    task_times::{
+        sections::{
+            AtomicName,
+            Section, //
+        },
+        types::Waker, //
+    },
     thresholds::Split, //
 };
 
@@ -46,7 +52,7 @@ const FUNCTIONS: usize = 512;
 /// The number of tasks that a CPU has entries for.
 const TASKS: usize = 128;
 
-/// The number of places, and of wakers, that a CPU has entries for.
+/// The number of places, of wakers, and of names of sections that a CPU has entries for.
 const PLACES: usize = 64;
 
 /// The position of the context in a waker's key.
@@ -114,6 +120,25 @@ impl Wakeups {
     }
 }
 
+/// The accumulated values of the sections of one name.
+#[derive(Default)]
+struct SectionTimes {
+    total: Histogram,
+    run_ns: RelaxedU64,
+    wait_ns: RelaxedU64,
+    block_ns: RelaxedU64,
+    name: AtomicName,
+}
+
+impl SectionTimes {
+    fn clear(&self) {
+        self.total.clear();
+        self.run_ns.set(0);
+        self.wait_ns.set(0);
+        self.block_ns.set(0);
+    }
+}
+
 /// The values accumulated since the last reset.
 struct Tables {
     functions: Table<Function>,
@@ -121,6 +146,7 @@ struct Tables {
     /// The block times by the address at which the task was blocked.
     places: Table<Histogram>,
     wakers: Table<Wakeups>,
+    sections: Table<SectionTimes>,
 }
 
 impl Tables {
@@ -131,14 +157,16 @@ impl Tables {
             tasks: Table::new(TASKS)?,
             places: Table::new(PLACES)?,
             wakers: Table::new(PLACES)?,
+            sections: Table::new(PLACES)?,
         })
     }
 
     /// Returns the size in bytes.
     fn size(&self) -> usize {
         let others = self.places.size().saturating_add(self.wakers.size());
-        let tasks = self.tasks.size().saturating_add(others);
-        self.functions.size().saturating_add(tasks)
+        let tasks = self.tasks.size().saturating_add(self.sections.size());
+        let tables = self.functions.size().saturating_add(tasks);
+        tables.saturating_add(others)
     }
 
     /// Returns the number of block times for which there was no free entry.
@@ -152,14 +180,16 @@ impl Tables {
         self.tasks.clear(Times::clear);
         self.places.clear(Histogram::clear);
         self.wakers.clear(Wakeups::clear);
+        self.sections.clear(SectionTimes::clear);
     }
 
-    /// Resets all values. Functions, tasks, places and wakers keep their entries.
+    /// Resets all values. Functions, tasks, places, wakers and sections keep their entries.
     fn clear_values(&self) {
         self.functions.clear_values(Function::clear);
         self.tasks.clear_values(Times::clear);
         self.places.clear_values(Histogram::clear);
         self.wakers.clear_values(Wakeups::clear);
+        self.sections.clear_values(SectionTimes::clear);
     }
 }
 
@@ -271,6 +301,19 @@ impl Profile {
         tables.wakers.with(key, |wakeups| {
             wakeups.comm.set(waker.comm);
             wakeups.block.add(ns);
+        });
+    }
+
+    /// Adds a section that has ended. For probes.
+    pub(crate) fn section_ended(&self, section: &Section) {
+        // Never 0, the key of an unused entry.
+        let key = digest(section.name()) | 1;
+        self.0.get().sections.with(key, |times| {
+            times.name.set(&section.name);
+            times.total.add(section.total_ns);
+            times.run_ns.add(section.run_ns);
+            times.wait_ns.add(section.wait_ns);
+            times.block_ns.add(section.block_ns);
         });
     }
 

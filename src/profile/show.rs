@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Prints the profile: one line for each function, up to three lines for each task, and one line
-//! for each place and each waker. The line with the longest total is first, except for tasks.
+//! for each place, each waker, and each name of a section. The line with the longest total is
+//! first, except for tasks.
 
 use core::cmp::Reverse;
 
@@ -31,6 +32,7 @@ use crate::{
         task::Comm,
         value_names::name_of, //
     },
+    task_times::sections::MAX_NAME,
 };
 
 /// The merged values of a function.
@@ -58,6 +60,16 @@ struct Times {
 struct Wakeups {
     comm: Comm,
     block: HistogramSnapshot,
+}
+
+/// The merged values of sections.
+#[derive(Default)]
+struct SectionTimes {
+    name: Option<[u8; MAX_NAME + 1]>,
+    total: HistogramSnapshot,
+    run_ns: u64,
+    wait_ns: u64,
+    block_ns: u64,
 }
 
 /// A time in ns that is printed in us.
@@ -213,6 +225,49 @@ impl Profile {
         })
     }
 
+    /// Prints the durations of sections by name.
+    fn show_sections(&self, out: &SeqFile) -> Result {
+        let mut all: ByKey<SectionTimes> = ByKey::new();
+        self.0.get().sections.for_each(|key, here| {
+            let times = all.value(key)?;
+            times.name = Some(here.name.get());
+            times.total.merge(&here.total);
+            times.run_ns = times.run_ns.wrapping_add(here.run_ns.get());
+            times.wait_ns = times.wait_ns.wrapping_add(here.wait_ns.get());
+            times.block_ns = times.block_ns.wrapping_add(here.block_ns.get());
+            Ok(())
+        })?;
+        let mut order = RBTree::new();
+        for (key, times) in all.iter().filter(|(_, times)| times.total.count != 0) {
+            order.try_create_and_insert((Reverse(times.total.sum_ns), key), times, GFP_KERNEL)?;
+        }
+        seq_print!(
+            out,
+            "# times        total          run         wait        block {SPREAD}  section\n"
+        );
+        for times in order.values() {
+            seq_print!(
+                out,
+                "{:7} {:12} {:12} {:12} {:12}",
+                times.total.count,
+                Us(times.total.sum_ns),
+                Us(times.run_ns),
+                Us(times.wait_ns),
+                Us(times.block_ns)
+            );
+            show_spread(out, &times.total);
+            let name = times.name.iter().flatten();
+            seq_print!(out, "  ");
+            for byte in name.take_while(|byte| **byte != 0) {
+                // A marker can have any bytes.
+                let shown = if byte.is_ascii_control() { b'?' } else { *byte };
+                tracefs::write_bytes(out, &[shown]);
+            }
+            seq_print!(out, "\n");
+        }
+        Ok(())
+    }
+
     /// Prints what has woken tasks.
     fn show_wakers(&self, out: &SeqFile) -> Result {
         let mut all: ByKey<Wakeups> = ByKey::new();
@@ -248,10 +303,11 @@ impl Profile {
         );
         seq_print!(
             out,
-            "# dropped: {} calls, {} task times, {} block times\n",
+            "# dropped: {} calls, {} task times, {} block times, {} sections\n",
             self.functions().lost(),
             self.tasks().lost(),
-            self.0.get().lost_blocks()
+            self.0.get().lost_blocks(),
+            self.0.get().sections.lost()
         );
         let functions = self.merged_functions()?;
         let mut order = RBTree::new();
@@ -299,6 +355,7 @@ impl Profile {
             }
         }
         self.show_places(out, gone)?;
-        self.show_wakers(out)
+        self.show_wakers(out)?;
+        self.show_sections(out)
     }
 }

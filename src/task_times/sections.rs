@@ -78,6 +78,28 @@ impl Section {
     }
 }
 
+/// The name of a section, as in [`Section::name`], that other contexts read while it changes.
+#[derive(Default)]
+pub(crate) struct AtomicName([RelaxedU64; NAME_WORDS]);
+
+impl AtomicName {
+    /// Stores a name.
+    pub(crate) fn set(&self, name: &[u8; MAX_NAME + 1]) {
+        for (to, bytes) in self.0.iter().zip(name.chunks_exact(8)) {
+            to.set(u64::from_ne_bytes(bytes.try_into().unwrap_or_default()));
+        }
+    }
+
+    /// Returns the name.
+    pub(crate) fn get(&self) -> [u8; MAX_NAME + 1] {
+        let mut name = [0; MAX_NAME + 1];
+        for (to, word) in name.chunks_exact_mut(8).zip(&self.0) {
+            to.copy_from_slice(&word.get().to_ne_bytes());
+        }
+        name
+    }
+}
+
 /// Returns a name as a C string, cut if it is too long.
 fn c_name(name: &[u8]) -> [u8; MAX_NAME + 1] {
     let mut bytes = [0; MAX_NAME + 1];
@@ -89,7 +111,7 @@ fn c_name(name: &[u8]) -> [u8; MAX_NAME + 1] {
 
 #[derive(Default)]
 struct OpenSection {
-    name: [RelaxedU64; NAME_WORDS],
+    name: AtomicName,
     begun_ns: RelaxedU64,
     wait_ns: RelaxedU64,
     block_ns: RelaxedU64,
@@ -220,10 +242,7 @@ impl Sections {
         let Some(open) = sections.open.get(depth as usize) else {
             return;
         };
-        for (to, bytes) in open.name.iter().zip(c_name(name).chunks_exact(8)) {
-            let bytes = bytes.try_into().unwrap_or_default();
-            to.set(u64::from_ne_bytes(bytes));
-        }
+        open.name.set(&c_name(name));
         open.wait_ns.set(off_cpu.wait_ns);
         open.block_ns.set(off_cpu.block_ns);
         open.begun_ns.set(local_ns());
@@ -248,17 +267,13 @@ impl Sections {
         let depth = sections.depth.get().checked_sub(1)?;
         sections.depth.set(depth);
         let open = sections.open.get(depth as usize)?;
-        let mut name = [0; MAX_NAME + 1];
-        for (to, word) in name.chunks_exact_mut(8).zip(&open.name) {
-            to.copy_from_slice(&word.get().to_ne_bytes());
-        }
         let total_ns = end_ns.saturating_sub(open.begun_ns.get());
         let wait_ns = off_cpu.wait_ns.saturating_sub(open.wait_ns.get());
         let block_ns = off_cpu.block_ns.saturating_sub(open.block_ns.get());
         let wait_ns = wait_ns.min(total_ns);
         let block_ns = block_ns.min(total_ns - wait_ns);
         Some(Section {
-            name,
+            name: open.name.get(),
             total_ns,
             run_ns: total_ns - wait_ns - block_ns,
             wait_ns,

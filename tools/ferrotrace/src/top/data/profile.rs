@@ -76,10 +76,10 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "\
-# profile: times by function, task, place and waker in us; enable with options/ferro-profile\
-; a write resets it
-# 4972 KiB; quantiles are off by 6.25 % at most
-# dropped: 0 calls, 0 task times, 0 block times
+# profile: times by function, task, place, waker and section in us; enable with options\
+/ferro-profile; a write resets it
+# 5291 KiB; quantiles are off by 6.25 % at most
+# dropped: 0 calls, 0 task times, 0 block times, 0 sections
 # calls        total          run         wait        block          min          max          p50\
           p90          p99        p99.9  function
     190  1003164.420     7728.653    12864.636   982571.131     5022.075     6786.119     5000.000\
