@@ -127,6 +127,11 @@ impl MarkerWatcher for Markers {
                 });
             });
         }
+        let accounts = ACCOUNTS.get(&guard);
+        let accounts = accounts.filter(|_| follow::follows(mask));
+        if accounts.is_none() && !triggers::need_markers() {
+            return;
+        }
         let text = MarkerText::parse(marker.text());
         match text.kind {
             MarkerKind::End | MarkerKind::AsyncEnd(_) => {}
@@ -135,8 +140,7 @@ impl MarkerWatcher for Markers {
                 triggers::task_marked(task, text.name);
             }
         }
-        let accounts = ACCOUNTS.get(&guard);
-        let Some(accounts) = accounts.filter(|_| follow::follows(mask)) else {
+        let Some(accounts) = accounts else {
             return;
         };
         let sections = &accounts.sections;

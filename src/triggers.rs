@@ -330,6 +330,12 @@ fn is_needed(moment: Moment) -> bool {
     MOMENTS.read_once() & moment.bit() != 0
 }
 
+/// Returns whether a rule needs markers that are not ends of sections.
+#[inline]
+pub(crate) fn need_markers() -> bool {
+    MOMENTS.read_once() & (Moment::Marker.bit() | Moment::Counter.bit()) != 0
+}
+
 /// Evaluates the rules on the end of a run time, in ns. This and the following functions are for
 /// probes.
 #[inline]
