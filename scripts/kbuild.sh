@@ -10,6 +10,9 @@ dir=$1 out=$2
 shift 2
 
 mkdir -p "$out"
+# Tests that run at the same time may build the same files. The lock is held until make ends.
+exec 8>"$out/lock"
+flock 8
 # Output goes to stderr: if a guest is run afterwards, stdout is for the guest.
 # shellcheck disable=SC2046 # words are meant
 exec "$top/scripts/env.sh" make --no-print-directory -j"$(nproc)" -C "$dir/tree" \
