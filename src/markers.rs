@@ -109,10 +109,6 @@ impl Drop for Measuring {
 pub(crate) struct Markers;
 
 impl MarkerWatcher for Markers {
-    fn wants(task: Task<'_>) -> bool {
-        mask_of::<TaskFilter>(task) != 0 || follow::follows_everyone()
-    }
-
     fn written(task: Task<'_>, marker: &Marker<'_>) {
         let mask = mask_of::<TaskFilter>(task);
         let guard = rcu::read_lock();

@@ -97,6 +97,15 @@ fn show_spread(out: &SeqFile, spread: &HistogramSnapshot) {
     );
 }
 
+/// Prints the columns of durations that are divided into parts: run, wait and block.
+fn show_divided(out: &SeqFile, total: &HistogramSnapshot, parts_ns: [u64; 3]) {
+    seq_print!(out, "{:7} {:12}", total.count, Us(total.sum_ns));
+    for ns in parts_ns {
+        seq_print!(out, " {:12}", Us(ns));
+    }
+    show_spread(out, total);
+}
+
 const SPREAD: &str =
     "         min          max          p50          p90          p99        p99.9";
 
@@ -246,16 +255,11 @@ impl Profile {
             "# times        total          run         wait        block {SPREAD}  section\n"
         );
         for times in order.values() {
-            seq_print!(
+            show_divided(
                 out,
-                "{:7} {:12} {:12} {:12} {:12}",
-                times.total.count,
-                Us(times.total.sum_ns),
-                Us(times.run_ns),
-                Us(times.wait_ns),
-                Us(times.block_ns)
+                &times.total,
+                [times.run_ns, times.wait_ns, times.block_ns],
             );
-            show_spread(out, &times.total);
             let name = times.name.iter().flatten();
             seq_print!(out, "  ");
             for byte in name.take_while(|byte| **byte != 0) {
@@ -321,16 +325,9 @@ impl Profile {
             "# calls        total          run         wait        block {SPREAD}  function\n"
         );
         for ((_, func), function) in &order {
-            seq_print!(
-                out,
-                "{:7} {:12} {:12} {:12} {:12}",
-                function.total.count,
-                Us(function.total.sum_ns),
-                Us(function.total.sum_ns.saturating_sub(function.off_ns)),
-                Us(function.wait_ns),
-                Us(function.block_ns)
-            );
-            show_spread(out, &function.total);
+            let run_ns = function.total.sum_ns.saturating_sub(function.off_ns);
+            let parts = [run_ns, function.wait_ns, function.block_ns];
+            show_divided(out, &function.total, parts);
             seq_print!(out, "  ");
             names.show(out, *func, gone)?;
             seq_print!(out, "\n");

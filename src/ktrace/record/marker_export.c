@@ -7,6 +7,8 @@
 #include <linux/trace.h>
 
 #include "../helpers.h"
+#include "../task/sched.h"
+#include "../task/trace_mask.h"
 
 static ktrace_marker_t ktrace_marker;
 
@@ -14,7 +16,9 @@ static ktrace_marker_t ktrace_marker;
 static void notrace ktrace_export_marker(struct trace_export *export, const void *record,
 					 unsigned int size)
 {
-	ktrace_marker(record, size);
+	/* The trace mask is that of the current task, because this is process context. */
+	if (this_cpu_read(ktrace_mask.wanted) || READ_ONCE(ktrace_sched_followed) & KTRACE_EVERYONE)
+		ktrace_marker(record, size);
 }
 
 static struct trace_export ktrace_marker_export = {

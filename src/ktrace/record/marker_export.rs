@@ -133,12 +133,9 @@ impl<'a> Marker<'a> {
     }
 }
 
-/// Gets the markers that are written to the top trace array.
+/// Gets the markers that are written to the top trace array by tasks that have bits in their trace
+/// mask, or by any task if all are followed ([`follow`](crate::ktrace::task::follow)).
 pub trait MarkerWatcher: 'static {
-    /// Returns whether the markers of the current task are needed. Called like
-    /// [`MarkerWatcher::written`], but also for the markers of instances.
-    fn wants(task: Task<'_>) -> bool;
-
     /// Called in the task that writes the marker, in process context, with preemption off.
     fn written(task: Task<'_>, marker: &Marker<'_>);
 }
@@ -240,7 +237,7 @@ fn top_is_being_written() -> bool {
 /// preemption must be off.
 unsafe extern "C" fn written<T: MarkerWatcher>(record: *const c_void, size: c_uint) {
     with_current(|task| {
-        if T::wants(task) && top_is_being_written() {
+        if top_is_being_written() {
             // SAFETY: The caller guarantees that this is a marker's record.
             let marker = unsafe { read(record.cast(), size as usize) };
             T::written(task, &marker);
