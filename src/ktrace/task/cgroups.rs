@@ -113,8 +113,8 @@ impl CgroupWatch {
     /// `ENOMEM`.
     pub fn new<T: Bound>(_hooks: &Registration<T>) -> Result<Self> {
         let callbacks = TaskCallbacks::<T>::TABLE;
-        // SAFETY: May sleep. A registration shows that the tracepoints were found. The probe is
-        // static; the kernel refuses to attach it twice.
+        // SAFETY: May sleep. The table of callbacks is a constant. The probe is static; the kernel
+        // refuses to attach it twice.
         to_result(unsafe { ktrace_watch_cgroups(callbacks) })?;
         // INVARIANT: The probe was attached above.
         Ok(Self { callbacks })
