@@ -31,7 +31,7 @@ count() {
 # count_all ARCHITECTURE: writes all rows of it to build/bench-ARCHITECTURE/ARCHITECTURE.
 count_all() {
 	if [ "$how" = check ]; then
-		count "$1" 'rows limits' 1 1 0
+		count "$1" 'rows limits' 1 1 trace-cmd
 	else
 		count "$1" wallclock 0 1 0
 		count "$1" rows 1 1 trace-cmd
@@ -74,11 +74,9 @@ for arch in ${ARCH:-x86_64 arm64}; do
 	cross=$(cross_compile "$arch")
 	"$top/scripts/env.sh" "${cross#*=}strip" --strip-debug -o "$out/extra/ktrace_test.ko" \
 		"$top/build/debian-$arch/ktrace_test.ko"
-	if [ "$how" != check ]; then
-		ARCH=$arch "$top/scripts/tools.sh"
-		"$top/scripts/env.sh" "${cross#*=}strip" -o "$out/extra/ferrotrace" \
-			"$top/build/tools-$arch/ferrotrace"
-	fi
+	ARCH=$arch "$top/scripts/tools.sh"
+	"$top/scripts/env.sh" "${cross#*=}strip" -o "$out/extra/ferrotrace" \
+		"$top/build/tools-$arch/ferrotrace"
 	"$top/scripts/env.sh" "${cross#*=}gcc" -static -O2 -Wall -Wextra -Werror -pthread \
 		-o "$out/extra/measure" "$top/bench/measure.c"
 	set -- "$@" "$out/$arch"

@@ -14,10 +14,8 @@ const FUNCTIONS: &str = "tracecmd_(open|close|get_tep|iterate_events_multi|set_l
     buffer_instances|buffer_instance_name|buffer_instance_handle|get_first_ts|get_uname|\
     record_ref|free_record)|\
     tep_(find_event|find_event_by_name|find_field|find_common_field|find_function_info|\
-    data_comm_from_pid|get_cpus|is_file_bigendian|set_loglevel|ref|free|parse_kallsyms|\
-    kbuffer)|\
-    tep_print_event|trace_seq_(init|destroy)|tracefs_(set_loglevel|local_events_system)|\
-    kbuffer_(free|load_subbuffer|read_event|next_event|event_size|missed_events)";
+    data_comm_from_pid|get_cpus|is_file_bigendian|set_loglevel|ref|free|parse_kallsyms)|\
+    tep_print_event|trace_seq_(init|destroy)|tracefs_(set_loglevel|local_events_system)";
 const TYPES: &str =
     "tep_record|tep_event|tep_format_field|tep_format_flags|tep_loglevel|trace_seq|\
     tracecmd_input|tracecmd_open_flags";

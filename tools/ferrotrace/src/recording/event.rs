@@ -9,70 +9,60 @@ use std::{
 
 use super::symbols::FuncId;
 
-/// The name of a task.
+/// The name of a task. The bytes after its end are 0.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Comm {
-    bytes: [u8; 16],
-    len: u8,
-}
+pub struct Comm([u8; Comm::SIZE]);
 
 impl Comm {
+    /// The size of a name in the kernel.
+    pub const SIZE: usize = 16;
+
     /// Creates a name from the bytes up to the first NUL. Names have at most 16 bytes.
-    #[inline]
     pub fn new(bytes: &[u8]) -> Self {
-        match bytes.first_chunk() {
-            Some(chunk) => Self::of_chunk(*chunk),
-            None => {
-                let mut chunk = [0; 16];
-                chunk
-                    .iter_mut()
-                    .zip(bytes)
-                    .for_each(|(to, from)| *to = *from);
-                Self::of_chunk(chunk)
-            }
-        }
+        let mut chunk = [0; Self::SIZE];
+        chunk
+            .iter_mut()
+            .zip(bytes)
+            .for_each(|(to, from)| *to = *from);
+        Self::of_chunk(&chunk)
     }
 
     /// Creates a name from the bytes up to the first NUL.
     #[inline]
-    fn of_chunk(chunk: [u8; 16]) -> Self {
+    pub fn of_chunk(chunk: &[u8; Self::SIZE]) -> Self {
         // Most names are short. Two words need fewer instructions than one of 128 bits.
-        let (word, len) = up_to_nul(u128::from_le_bytes(chunk) as u64);
-        if len < 8 {
-            return Self {
-                bytes: u128::from(word).to_le_bytes(),
-                len,
-            };
-        }
-        let (high, more) = up_to_nul((u128::from_le_bytes(chunk) >> 64) as u64);
-        Self {
-            bytes: ((u128::from(high) << 64) | u128::from(word)).to_le_bytes(),
-            len: len + more,
-        }
+        let word = u128::from_le_bytes(*chunk);
+        let (low, is_short) = up_to_nul(word as u64);
+        let high = match is_short {
+            true => 0,
+            false => up_to_nul((word >> 64) as u64).0,
+        };
+        Self(((u128::from(high) << 64) | u128::from(low)).to_le_bytes())
     }
 
     /// Returns the bytes of the name.
     pub fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(..self.len.into()).unwrap_or_default()
+        self.0.split(|byte| *byte == 0).next().unwrap_or_default()
     }
 
     /// Returns whether the name is empty, that is, unknown.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.0[0] == 0
     }
 }
 
-/// Returns the bytes of a little-endian word before the first NUL, and their number.
+/// Returns the bytes of a little-endian word before the first NUL, and whether it has one.
 #[inline]
-fn up_to_nul(word: u64) -> (u64, u8) {
+fn up_to_nul(word: u64) -> (u64, bool) {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     // The highest bit of the first NUL, and of some bytes after it.
     let ends = word.wrapping_sub(ONES) & !word & (ONES << 7);
-    if ends == 0 {
-        return (word, 8);
-    }
-    let bits = ends.trailing_zeros() & !7;
-    (word & ((1 << bits) - 1), (bits / 8) as u8)
+    // All bits before the first NUL; without one, all bits.
+    let before = match ends {
+        0 => u64::MAX,
+        _ => (ends ^ (ends - 1)) >> 8,
+    };
+    (word & before, ends != 0)
 }
 
 impl fmt::Display for Comm {

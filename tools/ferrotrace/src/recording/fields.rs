@@ -2,6 +2,7 @@
 
 //! Reads fields of records whose places are known.
 
+use super::event::Comm;
 use crate::sys::{
     EventFormat,
     Field, //
@@ -138,6 +139,15 @@ impl Bytes {
     /// Returns the bytes of the field, without those after a NUL.
     pub fn text<'a>(&self, data: &'a [u8]) -> Option<&'a [u8]> {
         self.all(data)?.split(|byte| *byte == 0).next()
+    }
+
+    /// Returns the name of a task.
+    #[inline]
+    pub fn comm(&self, data: &[u8]) -> Option<Comm> {
+        if self.field.size >= Comm::SIZE && !self.field.dynamic {
+            return Some(Comm::of_chunk(data.get(self.field.offset..)?.first_chunk()?));
+        }
+        Some(Comm::new(self.all(data)?))
     }
 
     /// Returns all bytes of the field.

@@ -2,11 +2,13 @@
 
 //! Reads a recording as a stream of typed events in the order of their times.
 
+mod cpu_buffer;
 mod decode;
 mod event;
 mod fields;
 mod merge;
 mod packs;
+mod page;
 mod reorder;
 mod symbols;
 mod values;
@@ -25,6 +27,7 @@ use crate::sys::{
     RawRecord, //
 };
 
+pub use cpu_buffer::CpuBuffer;
 pub use decode::Decoder;
 pub use event::{
     context_name,

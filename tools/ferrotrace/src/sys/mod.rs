@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Bindings of the libraries that read recordings and buffers: libtracecmd, libtracefs and
+//! Bindings of the libraries that read recordings: libtracecmd, libtracefs and
 //! libtraceevent. All unsafe code of the program is in this module.
 
-mod cpu;
 mod fault;
 mod format;
 mod formats;
@@ -12,7 +11,6 @@ mod iterate;
 mod pages;
 mod text;
 
-pub use cpu::CpuBuffer;
 pub use fault::guard;
 pub use format::{
     EventFormat,

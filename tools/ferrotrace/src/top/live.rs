@@ -2,12 +2,15 @@
 
 //! Reads events while they are being written, from an instance of this program.
 //!
-//! Each round writes a marker to the buffer before it reads. All records that are earlier than the
-//! marker of the round before are then complete on all CPUs. The marker also says what time it is
-//! if no events occur.
+//! Each round asks for the time before it reads. All records that are earlier than the time of the
+//! round before are then complete on all CPUs.
 
 use std::{
-    fs,
+    fs::{
+        self,
+        File, //
+    },
+    os::unix::fs::FileExt,
     time::Duration, //
 };
 
@@ -32,23 +35,24 @@ use crate::{
     },
     model::Model,
     recording::{
+        CpuBuffer,
         Decoder,
         Merge,
         Symbols, //
     },
     stats::Stats,
-    sys::{
-        CpuBuffer,
-        Formats, //
-    },
+    sys::Formats,
     tracefs::Instance,
 };
 
 /// The time between two rounds.
-pub const ROUND: Duration = Duration::from_millis(100);
+pub const ROUND: Duration = Duration::from_millis(200);
 
-/// The buffer of each CPU in KiB: enough for about 300,000 events in a round.
+/// The buffer of each CPU in KiB: enough for about 50,000 events in a round.
 const BUFFER_KB: usize = 4096;
+
+/// The file that says what time it is.
+const CLOCK: &str = "per_cpu/cpu0/stats";
 
 const EVENTS: [&str; 3] = ["task_run", "task_wait", "task_block"];
 
@@ -63,15 +67,15 @@ const SYSTEM_CALLS: &str = if cfg!(target_arch = "aarch64") {
 pub struct Live<'a> {
     // The open files hold the instance: they are closed before it is removed.
     cpus: Vec<CpuBuffer>,
+    /// A file that says what time it is.
+    clock: File,
     instance: Instance,
     decoder: Decoder,
     symbols: Symbols<'a>,
-    /// The id of the event of markers.
-    marker: u16,
     merge: Merge,
     model: Model,
-    /// The time of the latest marker.
-    mark: Option<u64>,
+    /// The time of the latest round.
+    time: Option<u64>,
     has_calls: bool,
     page_size: usize,
 }
@@ -90,20 +94,17 @@ impl<'a> Live<'a> {
             // Before Linux 6.9, a sub-buffer is a page.
             Err(_) => page_size(),
         };
-        let marker = formats
-            .event(Some(c"ftrace"), c"print")
-            .context("the kernel has no event ftrace:print")?;
         let cpus = cpus(&instance)?
             .into_iter()
-            .map(|cpu| CpuBuffer::open(formats, &instance.path(""), cpu, page_size));
+            .map(|cpu| CpuBuffer::open(&instance.path(""), cpu, page_size));
         let live = Self {
             cpus: cpus.collect::<Result<_, _>>()?,
+            clock: File::open(instance.path(CLOCK)).context(CLOCK)?,
             decoder: Decoder::new(formats),
             symbols: Symbols::new(formats),
-            marker: marker.id(),
             merge: Merge::default(),
             model: Model::default(),
-            mark: None,
+            time: None,
             has_calls: !args.no_calls,
             page_size,
             instance,
@@ -115,7 +116,7 @@ impl<'a> Live<'a> {
     /// Begins the view: now, with the threads that exist.
     pub fn begin(&mut self, data: &mut Data, args: &Args) -> anyhow::Result<()> {
         self.round(data)?;
-        data.begin(self.mark.context("the buffer has no marker")?);
+        data.begin(self.time.unwrap_or(0));
         for (name, state) in procfs::threads(&args.tasks) {
             data.add(name, state);
         }
@@ -124,8 +125,7 @@ impl<'a> Live<'a> {
 
     /// Reads all buffers, and passes the events on that are complete.
     pub fn round(&mut self, data: &mut Data) -> anyhow::Result<()> {
-        let due = self.mark;
-        self.instance.write("trace_marker", "ferrotrace top")?;
+        let due = self.time;
         self.read()?;
         if let Some(due) = due {
             self.pass_on(due, data);
@@ -135,27 +135,21 @@ impl<'a> Live<'a> {
 
     /// Stops recording, and passes on all events up to now.
     pub fn stop(&mut self, data: &mut Data) -> anyhow::Result<()> {
-        self.round(data)?;
         self.instance.write("tracing_on", "0")?;
         self.read()?;
-        if let Some(mark) = self.mark {
-            self.pass_on(mark, data);
+        if let Some(time) = self.time {
+            self.pass_on(time, data);
         }
         Ok(())
     }
 
     fn read(&mut self) -> anyhow::Result<()> {
+        self.time = Some(now(&self.clock)?);
         // A CPU that writes faster than it can be read must not stop the others.
         let limit = BUFFER_KB * 1024 / self.page_size;
         for cpu in &mut self.cpus {
             for _ in 0..limit {
-                let more = cpu.read(|raw| {
-                    if self.decoder.id(raw.data) == self.marker {
-                        self.mark = self.mark.max(Some(raw.time));
-                    }
-                    self.merge.add(&raw);
-                })?;
-                if !more {
+                if !self.merge.read(cpu)? {
                     break;
                 }
             }
@@ -172,10 +166,10 @@ impl<'a> Live<'a> {
             ..
         } = self;
         merge.drain(due, |raw| {
-            if let Some(lost) = decoder.lost(&raw) {
+            if let Some(lost) = decoder.lost(raw) {
                 model.event(&lost, symbols, data);
             }
-            let event = decoder.event(&raw, symbols);
+            let event = decoder.event(raw, symbols);
             model.event(&event, symbols, data);
         });
         data.advance(due);
@@ -213,7 +207,6 @@ impl<'a> Live<'a> {
 fn configure(instance: &Instance, args: &Args) -> anyhow::Result<()> {
     instance.wait_for("ferrotrace/stats")?;
     instance.write("buffer_size_kb", &BUFFER_KB.to_string())?;
-    set_option(instance, "markers")?;
     args.tasks.select(instance)?;
     if args.tasks.is_all() || !args.tasks.cgroups.is_empty() {
         // The view would observe itself.
@@ -238,6 +231,23 @@ fn configure(instance: &Instance, args: &Args) -> anyhow::Result<()> {
     instance.write("current_tracer", "ferrotrace")
 }
 
+/// Returns the time of an instance's trace clock in ns, rounded down to us.
+fn now(clock: &File) -> anyhow::Result<u64> {
+    // One call: the kernel writes the text anew for each.
+    let mut text = [0; 512];
+    let len = clock.read_at(&mut text, 0).context(CLOCK)?;
+    let text = String::from_utf8_lossy(&text[..len]);
+    time(&text).with_context(|| format!("{CLOCK}: no time in seconds"))
+}
+
+/// Finds the time in the statistics of a CPU, such as `now ts:     7.318477`.
+fn time(text: &str) -> Option<u64> {
+    let time = text.lines().find_map(|line| line.strip_prefix("now ts:"))?;
+    let (s, us) = time.trim().split_once('.')?;
+    let (s, us): (u64, u64) = (s.parse().ok()?, us.parse().ok()?);
+    s.checked_mul(1_000_000)?.checked_add(us)?.checked_mul(1000)
+}
+
 /// Returns the CPUs that have a buffer.
 fn cpus(instance: &Instance) -> anyhow::Result<Vec<usize>> {
     let mut cpus = Vec::new();
@@ -248,4 +258,15 @@ fn cpus(instance: &Instance) -> anyhow::Result<Vec<usize>> {
     }
     cpus.sort_unstable();
     Ok(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn time() {
+        let text = "entries: 597\nnow ts:     7.018477\ndropped events: 0\n";
+        assert_eq!(super::time(text), Some(7_018_477_000));
+        assert_eq!(super::time("now ts: 18446744073709551615\n"), None);
+        assert_eq!(super::time("entries: 597\n"), None);
+    }
 }

@@ -11,6 +11,7 @@ use super::{
         fields::Number, //
     },
     places::Fields,
+    reader,
     Reader, //
 };
 
@@ -25,19 +26,19 @@ mod compressed_delta;
 
 pub(super) fn function(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let (ip, parent_ip) = (fields.number(c"ip")?, fields.number(c"parent_ip")?);
-    Some(Box::new(move |data, symbols| {
+    reader(move |data, symbols| {
         Some(Kind::Function {
             func: symbols.func(ip.get(data)?),
             parent: symbols.func(parent_ip.get(data)?),
         })
-    }))
+    })
 }
 
 pub(super) fn entry(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let call = fields.call()?;
     let fixed = call.depth.end();
     let big_endian = fields.big_endian;
-    Some(Box::new(move |data, symbols| {
+    reader(move |data, symbols| {
         // The module appends words of 8 bytes, and how late the record is in 4 bytes.
         let rest = data.len().saturating_sub(fixed) % 8;
         let late_ns = match rest {
@@ -51,18 +52,18 @@ pub(super) fn entry(fields: &Fields<'_>) -> Option<Box<Reader>> {
             call: call.get(data, symbols)?,
             late_ns,
         })
-    }))
+    })
 }
 
 pub(super) fn exit(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let call = fields.call()?;
     let (begin, end) = (fields.number(c"calltime")?, fields.number(c"rettime")?);
-    Some(Box::new(move |data, symbols| {
+    reader(move |data, symbols| {
         Some(Kind::CallEnd {
             call: call.get(data, symbols)?,
             duration_ns: end.get(data)?.saturating_sub(begin.get(data)?),
         })
-    }))
+    })
 }
 
 pub(super) fn times(fields: &Fields<'_>) -> Option<Box<Reader>> {
@@ -71,7 +72,7 @@ pub(super) fn times(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let wait_ns = fields.number(c"wait_ns")?;
     let block_ns = fields.number(c"block_ns")?;
     let switches = fields.number(c"switches")?;
-    Some(Box::new(move |data, symbols| {
+    reader(move |data, symbols| {
         Some(Kind::CallTimes(CallTimes {
             call: call.get(data, symbols)?,
             run_ns: run_ns.get(data)?,
@@ -80,14 +81,14 @@ pub(super) fn times(fields: &Fields<'_>) -> Option<Box<Reader>> {
             switches: switches.u32(data)?,
             blocked: blocked.get(data, symbols)?,
         }))
-    }))
+    })
 }
 
 pub(super) fn print(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let text = fields.bytes(c"buf")?;
-    Some(Box::new(move |data, _| {
+    reader(move |data, _| {
         Some(Kind::Marker {
             text: text.text(data)?.trim_ascii_end(),
         })
-    }))
+    })
 }

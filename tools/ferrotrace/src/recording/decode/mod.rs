@@ -30,7 +30,17 @@ pub struct Decoder {
     readers: Vec<Option<Box<Reader>>>,
 }
 
-type Reader = dyn for<'a> Fn(&'a [u8], &mut Symbols<'_>) -> Option<Kind<'a>>;
+/// Decodes a record. If it is too short, its event is [`Kind::Other`].
+type Reader = dyn for<'a> Fn(&'a [u8], &mut Symbols<'_>) -> Kind<'a>;
+
+/// Makes a reader of a function that returns `None` for a record that is too short.
+fn reader(
+    read: impl for<'a> Fn(&'a [u8], &mut Symbols<'_>) -> Option<Kind<'a>> + 'static,
+) -> Option<Box<Reader>> {
+    Some(Box::new(move |data, symbols| {
+        read(data, symbols).unwrap_or(Kind::Other)
+    }))
+}
 
 impl Decoder {
     /// Takes the places of all fields that are known.
@@ -85,11 +95,12 @@ impl Decoder {
             pid: self.pid(raw.data),
             id,
             data: raw.data,
-            kind: self.decode(id, raw.data, symbols).unwrap_or(Kind::Other),
+            kind: self.decode(id, raw.data, symbols),
         }
     }
 
     /// Returns an event that says that records are missing before this one, if any are.
+    #[inline]
     pub fn lost(&self, raw: &RawRecord<'_>) -> Option<Event<'static>> {
         let missed = raw.missed?;
         Some(Event {
@@ -104,11 +115,12 @@ impl Decoder {
         })
     }
 
-    /// Decodes a record. `None` if the event is not known, or the record is too short.
     #[inline]
-    fn decode<'a>(&self, id: u16, data: &'a [u8], symbols: &mut Symbols<'_>) -> Option<Kind<'a>> {
-        let reader = self.readers.get(usize::from(id))?.as_ref()?;
-        reader(data, symbols)
+    fn decode<'a>(&self, id: u16, data: &'a [u8], symbols: &mut Symbols<'_>) -> Kind<'a> {
+        match self.readers.get(usize::from(id)) {
+            Some(Some(reader)) => reader(data, symbols),
+            _ => Kind::Other,
+        }
     }
 }
 

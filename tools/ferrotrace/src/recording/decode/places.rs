@@ -8,7 +8,6 @@ use super::super::{
     event::{
         Blocked,
         CallId,
-        Comm,
         TaskName,
         Waker, //
     },
@@ -72,10 +71,11 @@ pub(super) struct Task {
 }
 
 impl Task {
+    #[inline]
     pub(super) fn get(&self, data: &[u8]) -> Option<TaskName> {
         Some(TaskName {
             pid: self.pid.i32(data)?,
-            comm: Comm::new(self.comm.all(data)?),
+            comm: self.comm.comm(data)?,
         })
     }
 }

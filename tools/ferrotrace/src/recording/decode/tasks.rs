@@ -9,6 +9,7 @@ use super::{
         Since, //
     },
     places::Fields,
+    reader,
     Reader, //
 };
 
@@ -16,14 +17,14 @@ pub(super) fn wakeup(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let task = fields.task(c"pid", c"comm")?;
     let (prio, target_cpu) = (fields.number(c"prio")?, fields.number(c"target_cpu")?);
     let waker = fields.waker()?;
-    Some(Box::new(move |data, _| {
+    reader(move |data, _| {
         Some(Kind::Wakeup {
             task: task.get(data)?,
             prio: prio.i32(data)?,
             target_cpu: target_cpu.u32(data)?,
             waker: waker.get(data)?,
         })
-    }))
+    })
 }
 
 pub(super) fn wait(fields: &Fields<'_>) -> Option<Box<Reader>> {
@@ -31,7 +32,7 @@ pub(super) fn wait(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let prev = fields.task(c"prev_pid", c"prev_comm")?;
     let (prio, prev_prio) = (fields.number(c"prio")?, fields.number(c"prev_prio")?);
     let (ns, since) = (fields.number(c"wait_ns")?, fields.number(c"since")?);
-    Some(Box::new(move |data, _| {
+    reader(move |data, _| {
         Some(Kind::Wait {
             task: task.get(data)?,
             prio: prio.i32(data)?,
@@ -43,84 +44,84 @@ pub(super) fn wait(fields: &Fields<'_>) -> Option<Box<Reader>> {
             prev: prev.get(data)?,
             prev_prio: prev_prio.i32(data)?,
         })
-    }))
+    })
 }
 
 pub(super) fn run(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let task = fields.task(c"pid", c"comm")?;
     let (prio, ns) = (fields.number(c"prio")?, fields.number(c"run_ns")?);
     let state = fields.number(c"state")?;
-    Some(Box::new(move |data, _| {
+    reader(move |data, _| {
         Some(Kind::Run {
             task: task.get(data)?,
             prio: prio.i32(data)?,
             ns: ns.get(data)?,
             state: state.u32(data)?,
         })
-    }))
+    })
 }
 
 pub(super) fn block(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let task = fields.task(c"pid", c"comm")?;
     let (prio, ns) = (fields.number(c"prio")?, fields.number(c"block_ns")?);
     let blocked = fields.blocked()?;
-    Some(Box::new(move |data, symbols| {
+    reader(move |data, symbols| {
         Some(Kind::Block {
             task: task.get(data)?,
             prio: prio.i32(data)?,
             ns: ns.get(data)?,
             blocked: blocked.get(data, symbols)?,
         })
-    }))
+    })
 }
 
 pub(super) fn migrate(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let task = fields.task(c"pid", c"comm")?;
     let (orig_cpu, dest_cpu) = (fields.number(c"orig_cpu")?, fields.number(c"dest_cpu")?);
-    Some(Box::new(move |data, _| {
+    reader(move |data, _| {
         Some(Kind::Migrate {
             task: task.get(data)?,
             orig_cpu: orig_cpu.u32(data)?,
             dest_cpu: dest_cpu.u32(data)?,
         })
-    }))
+    })
 }
 
 pub(super) fn fork(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let task = fields.task(c"pid", c"comm")?;
     let child = fields.task(c"child_pid", c"child_comm")?;
     let child_tgid = fields.number(c"child_tgid")?;
-    Some(Box::new(move |data, _| {
+    reader(move |data, _| {
         Some(Kind::Fork {
             task: task.get(data)?,
             child: child.get(data)?,
             child_tgid: child_tgid.i32(data)?,
         })
-    }))
+    })
 }
 
 pub(super) fn exec(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let task = fields.task(c"pid", c"comm")?;
     let old = fields.task(c"old_pid", c"old_comm")?;
     let filename = fields.bytes(c"filename")?;
-    Some(Box::new(move |data, _| {
+    reader(move |data, _| {
         Some(Kind::Exec {
             task: task.get(data)?,
             old: old.get(data)?,
             filename: filename.text(data)?,
         })
-    }))
+    })
 }
 
 pub(super) fn set_comm(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let task = fields.task(c"pid", c"comm")?;
     let old_comm = fields.bytes(c"old_comm")?;
-    Some(Box::new(move |data, _| {
+    reader(move |data, _| {
         Some(Kind::SetComm {
             task: task.get(data)?,
             old_comm: Comm::new(old_comm.text(data)?),
         })
-    }))
+    })
 }
 
 pub(super) fn exit(fields: &Fields<'_>) -> Option<Box<Reader>> {
@@ -129,7 +130,7 @@ pub(super) fn exit(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let run_ns = fields.number(c"run_ns")?;
     let wait_ns = fields.number(c"wait_ns")?;
     let block_ns = fields.number(c"block_ns")?;
-    Some(Box::new(move |data, _| {
+    reader(move |data, _| {
         Some(Kind::Exit {
             task: task.get(data)?,
             group_dead: group_dead.get(data)? != 0,
@@ -137,7 +138,7 @@ pub(super) fn exit(fields: &Fields<'_>) -> Option<Box<Reader>> {
             wait_ns: wait_ns.get(data)?,
             block_ns: block_ns.get(data)?,
         })
-    }))
+    })
 }
 
 pub(super) fn section(fields: &Fields<'_>) -> Option<Box<Reader>> {
@@ -148,7 +149,7 @@ pub(super) fn section(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let run_ns = fields.number(c"run_ns")?;
     let wait_ns = fields.number(c"wait_ns")?;
     let block_ns = fields.number(c"block_ns")?;
-    Some(Box::new(move |data, _| {
+    reader(move |data, _| {
         Some(Kind::Section {
             task: task.get(data)?,
             is_async: kind.get(data)? != 0,
@@ -159,7 +160,7 @@ pub(super) fn section(fields: &Fields<'_>) -> Option<Box<Reader>> {
             wait_ns: wait_ns.get(data)?,
             block_ns: block_ns.get(data)?,
         })
-    }))
+    })
 }
 
 pub(super) fn chain(fields: &Fields<'_>) -> Option<Box<Reader>> {
@@ -169,7 +170,7 @@ pub(super) fn chain(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let is_known = fields.number(c"known")?;
     let waker_block_ns = fields.number(c"waker_block_ns")?;
     let irq = fields.bytes(c"waker_irq");
-    Some(Box::new(move |data, symbols| {
+    reader(move |data, symbols| {
         Some(Kind::Chain {
             task: task.get(data)?,
             hop: u8::try_from(hop.get(data)?).ok()?,
@@ -182,19 +183,19 @@ pub(super) fn chain(fields: &Fields<'_>) -> Option<Box<Reader>> {
             is_known: is_known.get(data)? != 0,
             waker_block_ns: waker_block_ns.get(data)?,
         })
-    }))
+    })
 }
 
 pub(super) fn trigger(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let task = fields.task(c"pid", c"comm")?;
     let (rule, value) = (fields.number(c"rule")?, fields.number(c"value")?);
     let text = fields.bytes(c"text")?;
-    Some(Box::new(move |data, _| {
+    reader(move |data, _| {
         Some(Kind::Trigger {
             task: task.get(data)?,
             rule: rule.u32(data)?,
             value: value.signed(data)?,
             text: text.text(data)?,
         })
-    }))
+    })
 }

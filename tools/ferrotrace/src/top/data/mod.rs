@@ -60,6 +60,8 @@ pub struct Data {
     interval_start: u64,
     /// The duration of the interval that ended last.
     pub interval_ns: u64,
+    /// The thread whose state was set last, and the beginning of the state.
+    begun: Option<(TaskId, u64)>,
 }
 
 impl Data {
@@ -159,7 +161,10 @@ impl Data {
 
 impl Visitor for Data {
     fn state_begin(&mut self, task: &Task, at: u64, state: State) {
-        self.thread_mut(task).begin(state, at);
+        // It is known since the end of the state before.
+        if self.begun != Some((task.id(), at)) {
+            self.thread_mut(task).begin(state, at);
+        }
     }
 
     fn state_end(&mut self, task: &Task, interval: &Interval) {
@@ -167,7 +172,12 @@ impl Visitor for Data {
             self.places.add(blocked, interval.ns());
         }
         let is_observed = self.scope.thread == Some(task.id());
-        self.thread_mut(task).end(interval, is_observed);
+        let thread = self.thread_mut(task);
+        thread.end(interval, is_observed);
+        if let Some(state) = task.state() {
+            thread.begin(state, interval.end);
+        }
+        self.begun = Some((task.id(), interval.end));
         if is_observed {
             self.scope.end(interval);
         }
