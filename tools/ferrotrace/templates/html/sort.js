@@ -1,3 +1,4 @@
+{# SPDX-License-Identifier: MIT OR Apache-2.0 -#}
 'use strict';
 for (const table of document.querySelectorAll('table[data-table]')) {
   const heads = [...table.tHead.rows[0].cells];
