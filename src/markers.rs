@@ -55,7 +55,7 @@ static ACCOUNTS: Published<sched::Registration<Accounts>> = Published::none();
 static RECORDERS: [Published<Recorder>; trace_mask::SLOTS as usize] =
     [const { Published::none() }; trace_mask::SLOTS as usize];
 
-/// Makes a trace array get copies of the markers of its tasks.
+/// Copies the markers of the tasks of a trace array to the trace array.
 pub(crate) struct Copies {
     /// Removed before the recorder.
     copy: Option<MarkerCopy>,
@@ -105,7 +105,7 @@ impl Drop for Measuring {
     }
 }
 
-/// Gets the markers.
+/// Receives the markers.
 pub(crate) struct Markers;
 
 impl MarkerWatcher for Markers {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Wakes tasks that wait with `poll()`, `select()` or `epoll` for news in a control file
+//! Wakes tasks that wait with `poll()`, `select()` or `epoll` for a change of a control file
 //! ([`ControlFile::has_news`](super::tracefs::ControlFile::has_news)).
 //!
 //! C headers: `include/linux/poll.h`, `include/linux/irq_work.h`.
@@ -21,8 +21,9 @@ const ALWAYS: u32 = bindings::POLLOUT | bindings::POLLWRNORM;
 /// The events of a file that can be read.
 const READABLE: u32 = bindings::POLLIN | bindings::POLLRDNORM;
 
-/// Wakes all tasks that poll a control file, soon; each checks its own file. To be called after the
-/// news has become visible. Any context, including NMI, and with locks of the scheduler held.
+/// Schedules a wakeup of all tasks that poll a control file; each of them checks its own file. Call
+/// this after the change is visible. Any context, including NMI, also with locks of the scheduler
+/// held.
 pub fn notify() {
     // SAFETY: Queues work that is static. It has finished before the module is freed, see `sync()`.
     unsafe { ktrace_notify() }
@@ -35,7 +36,7 @@ pub(super) fn sync() {
 }
 
 /// Registers a poller of a control file, and returns the events that are ready. `has_news` is
-/// called after the registration, so that no news is missed.
+/// called after the registration, so that no change is missed.
 ///
 /// # Safety
 ///

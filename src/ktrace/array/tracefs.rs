@@ -233,9 +233,9 @@ pub trait ControlFile: Send + Sized + Unpin + 'static {
     /// short.
     fn not_copied(&mut self);
 
-    /// For `poll()`, returns whether there is something to read that was not there when the file
-    /// was opened or last read. A change must be followed by [`notify`](super::notify::notify).
-    /// Returns `None` for a file that can always be read.
+    /// Returns whether the content has changed since the file was opened or last read, for
+    /// `poll()`; `None` for a file that can always be read. A change must be followed by
+    /// [`notify`](super::notify::notify).
     fn has_news(&self) -> Option<bool> {
         None
     }

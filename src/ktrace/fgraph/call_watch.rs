@@ -53,7 +53,7 @@ pub struct BegunCall {
     pub block_ns: u64,
 }
 
-/// Gets the calls of a [`CallWatch`].
+/// Receives the calls of a [`CallWatch`].
 ///
 /// All functions are called in the task that makes the call, in any context, NMI included, with
 /// preemption off and under the kernel's recursion guard.

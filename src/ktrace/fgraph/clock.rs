@@ -76,7 +76,7 @@ impl CallClock {
     }
 }
 
-/// A point in time of the timer.
+/// A value of the timer: of the CPU's counter, or of the clock if the counter is not usable.
 #[derive(Clone, Copy)]
 pub struct CounterTime(pub(super) u64);
 
@@ -92,7 +92,7 @@ impl CounterTime {
 /// between has the same time.
 const CLOSE_NS: u64 = 4000;
 
-/// A point in time of both the timer and the clock, to convert one to the other.
+/// Values of the timer and of the clock at the same time, to convert one to the other.
 #[derive(Clone, Copy)]
 pub struct ClockPair {
     pub(super) counter: CounterTime,

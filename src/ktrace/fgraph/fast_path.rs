@@ -72,9 +72,9 @@ impl When {
 /// return that finds another count takes the slow path.
 #[derive(Clone, Copy)]
 pub struct FastPathConfig<'a> {
-    /// The bits of the task data word that must have certain values.
+    /// The bits of the task data word that are compared with `slow_value`.
     pub slow_mask: u32,
-    /// These values: with any other value, a call takes the slow path.
+    /// The values that the bits in `slow_mask` must have on the fast path.
     pub slow_value: u32,
     /// Bits that a fast-path call sets if entries are written [`When::IfLong`].
     pub set_if_long: u32,

@@ -52,8 +52,9 @@ pub struct Next {
 }
 
 impl Line<'_> {
-    /// Returns the next record of the same CPU if it is the return of `call`; see `Next`. Each
-    /// record in between is passed to `pass`, and skipped as long as `pass` returns true.
+    /// Returns the next record of the same CPU if it is the return of `call`, whether the record
+    /// being printed was consumed to find it, and whether it is in a pack. Each record in between
+    /// is passed to `pass`, and skipped as long as `pass` returns true.
     pub fn next(&mut self, call: &GraphEntry, mut pass: impl FnMut(&Record<'_>) -> bool) -> Next {
         if let Some(ahead) = &self.ahead {
             return Next {

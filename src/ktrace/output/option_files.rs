@@ -41,7 +41,7 @@ impl<T: Tracer> Registration<T> {
     /// # Errors
     ///
     /// `ENOMEM` if memory is short: then the tracer is not available there (`current_tracer`
-    /// returns `EAGAIN`), or lacks option files there. The next call makes up for it.
+    /// returns `EAGAIN`), or lacks option files there. The next call retries.
     pub fn attach_instance(&mut self, tr: &TraceArray, lock: &TypesLock) -> Result {
         if options::find(tr, self.tracer_ptr(), lock).is_none() {
             self.add_options(tr, lock)?;

@@ -157,7 +157,7 @@ unsafe fn print_packs<T: Tracer>(
         // No state is kept between calls, but lines need to know the next item.
         let mut none = Readings::<T> {
             cpus: KVVec::new(),
-            shared: Shared::passing(),
+            shared: Shared::transient(),
         };
         let none = &raw mut none;
         // SAFETY: `iter` is valid, as the caller guarantees, and `private` belongs to the tracer;

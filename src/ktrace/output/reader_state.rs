@@ -89,8 +89,8 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Creates a state that is not kept between calls.
-    pub const fn passing() -> Self {
+    /// Creates a state that lives during one call.
+    pub const fn transient() -> Self {
         Self {
             ahead: None,
             is_chosen: false,
@@ -102,12 +102,12 @@ impl Shared {
         }
     }
 
-    /// Creates a state that is kept until the reader is closed. May sleep.
+    /// Creates a state that lives until the reader is closed. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM` if memory is short.
-    pub fn kept() -> Result<Self> {
+    pub fn persistent() -> Result<Self> {
         let nr = kernel::cpu::nr_cpu_ids() as usize;
         let mut sources = KVVec::with_capacity(nr, GFP_KERNEL)?;
         for _ in 0..nr {
@@ -115,7 +115,7 @@ impl Shared {
         }
         Ok(Self {
             sources,
-            ..Self::passing()
+            ..Self::transient()
         })
     }
 

@@ -46,7 +46,7 @@ pub(super) unsafe fn give_readings<T: Tracer>(iter: *mut abi::trace_iterator) {
         for _ in 0..nr {
             cpus.push(T::Reading::default(), GFP_KERNEL)?;
         }
-        let shared = Shared::kept()?;
+        let shared = Shared::persistent()?;
         Ok(KBox::new(Readings { cpus, shared }, GFP_KERNEL)?)
     };
     let readings = fill().map_or(core::ptr::null_mut(), KBox::into_raw);

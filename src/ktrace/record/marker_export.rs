@@ -133,8 +133,8 @@ impl<'a> Marker<'a> {
     }
 }
 
-/// Gets the markers that are written to the top trace array by tasks that have bits in their trace
-/// mask, or by any task if all are followed ([`follow`](crate::ktrace::task::follow)).
+/// Receives the markers that are written to the top trace array by tasks that have bits in their
+/// trace mask, or by any task if all are followed ([`follow`](crate::ktrace::task::follow)).
 pub trait MarkerWatcher: 'static {
     /// Called in the task that writes the marker, in process context, with preemption off.
     fn written(task: Task<'_>, marker: &Marker<'_>);
@@ -168,7 +168,7 @@ impl Drop for MarkerExport {
     }
 }
 
-/// Makes a trace array get copies of markers, as long as it exists.
+/// Copies markers to a trace array, as long as this value exists.
 ///
 /// # Invariants
 ///

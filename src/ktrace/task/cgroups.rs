@@ -51,7 +51,7 @@ pub struct Cgroup<'a>(NonNull<c_void>, PhantomData<&'a ()>);
 
 impl<'a> Cgroup<'a> {
     /// Returns the cgroup of a task; `None` if the kernel has no cgroups. The task may move to
-    /// another one concurrently. Any context.
+    /// another cgroup concurrently. Any context.
     pub fn of(task: Task<'_>, _: &'a rcu::Guard) -> Option<Self> {
         // SAFETY: By the invariant of `Task`, the task is alive, and the argument shows that this
         // is an RCU read-side section.

@@ -23,7 +23,7 @@ extern "C" {
     fn ktrace_unwatch_signals();
 }
 
-/// Gets the signals of all tasks.
+/// Receives the signals of all tasks.
 pub trait SignalWatcher: 'static {
     /// Called in the task to which a signal is delivered, before its handler or the default action
     /// runs, with preemption off and the task's `siglock` held. `is_fatal` means that the signal

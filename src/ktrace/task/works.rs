@@ -30,7 +30,7 @@ extern "C" {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct WorkId(pub u64);
 
-/// Gets what happens to all work items. The functions are called by probes on tracepoints.
+/// Receives what happens to all work items. The functions are called by probes on tracepoints.
 pub trait WorkWatcher: 'static {
     /// Called when work is queued, with a lock of the workqueue held and interrupts off: by a task
     /// if `by` is not `None`, otherwise by an interrupt. Work that is queued with a delay is queued

@@ -62,7 +62,7 @@ pub const fn symbolic_expression(names: Names) -> Expression {
 /// A function from a record to one of its fields, which determines the type of the field.
 pub type Path<R, F> = fn(&R) -> &Slot<F>;
 
-/// Prints the field in the way that is usual for its type.
+/// Prints the field in the default format of its type.
 pub mod plain {
     use super::{
         Argument,
