@@ -40,7 +40,7 @@ elif [ "$(cat "$kdir/include/config/kernel.release" 2>/dev/null)" = "$(uname -r)
 	[ -e /sys/kernel/btf/vmlinux ]; then
 	btf=/sys/kernel/btf/vmlinux
 else
-	lack 'no vmlinux there, whose BTF tells the types: build that kernel first'
+	lack 'no vmlinux (needed for its BTF): build that kernel first'
 fi
 
 if grep -q '^CONFIG_X86_64=y' "$config"; then

@@ -39,7 +39,7 @@ fetch() {
 		dpkg -x "$package" "$tmp"
 	done
 	rust_matches "$tmp/usr/src/linux-headers-$release/.config" || {
-		echo "$release was not built with $(rustc --version), which is at hand"
+		echo "$release was not built with $(rustc --version), the installed version"
 		grep RUSTC_VERSION_TEXT "$tmp/usr/src/linux-headers-$release/.config" ||
 			echo "its CONFIG_RUST is off"
 		return 1
