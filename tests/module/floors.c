@@ -66,7 +66,7 @@ static void notrace do_return(struct ftrace_graph_ret *ret, struct fgraph_ops *o
 {
 }
 
-/* The size of a call's frame; see `Stored` in src/ktrace/fgraph.rs. */
+/* The size of a call's frame; see `Stored` in src/ktrace/fgraph/frame.rs. */
 struct frame {
 	u64 words[4];
 };

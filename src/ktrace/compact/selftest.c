@@ -36,7 +36,7 @@ static u64 *ktrace_words_of(struct ring_buffer_event *event)
 	return PTR_ALIGN(ring_buffer_event_data(event), sizeof(u64));
 }
 
-/* Writes a record of words that are zero, as Local::open() does. */
+/* Writes a record of words that are zero, as PerCpuPack::open() does. */
 static bool ktrace_test_begin(struct trace_buffer *buffer, struct ktrace_pack *pack)
 {
 	const size_t size = KTRACE_TEST_WORDS * sizeof(u64);

@@ -45,7 +45,7 @@ struct ktrace_fast_path {
 
 /* Where the kernel puts data on shadow stacks; `ShadowStackLayout` in fgraph/fast_path.rs. */
 struct ktrace_layout {
-	/* The `special` bits of a task data word if nothing is special. */
+	/* The values that the bits in @slow_mask must have on the fast path. */
 	unsigned long slow_value;
 	/* The offset of that word in bytes. */
 	unsigned long task_data_off;

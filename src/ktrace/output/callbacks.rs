@@ -100,8 +100,8 @@ pub(super) unsafe extern "C" fn init<T: Tracer>(tr: *mut abi::trace_array) -> c_
             return Err(ENODEV);
         }
         instances::look_again();
-        // Without flags, `adopt()` was not called for this instance yet, or failed. Calls would be
-        // recorded with other options than those that the instance gets later.
+        // Without flags, `attach_instance()` was not called for this instance yet, or failed. Calls
+        // would be recorded with other options than those that the instance gets later.
         let flags = tr.current_flags().ok_or(EAGAIN);
         if let Err(error) = flags.and_then(|flags| T::init(tr, flags)) {
             release_current();

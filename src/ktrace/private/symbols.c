@@ -114,7 +114,7 @@ int ktrace_find_kallsyms(unsigned long *addr)
 	return 0;
 }
 
-/* Defined by KTRACE_BRANCH() above. */
+/* Defined by KTRACE_DEFINE_TRAMP() above. */
 int ktrace_call_kallsyms_on_each_match_symbol(int (*fn)(void *data, unsigned long addr),
 					      const char *name, void *data);
 
