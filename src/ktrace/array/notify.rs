@@ -31,7 +31,8 @@ pub fn notify() {
 
 /// Waits until no wakeup is pending. Nothing may call [`notify`] any more. May sleep.
 pub(super) fn sync() {
-    // SAFETY: Sleeping is allowed here.
+    // SAFETY: The `irq_work` that this waits for is static. Waiting may sleep, as the documentation
+    // of this function says.
     unsafe { ktrace_notify_sync() }
 }
 

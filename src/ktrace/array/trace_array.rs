@@ -70,6 +70,8 @@ impl Id {
 }
 
 impl TraceArray {
+    /// Returns the trace array at an address of the kernel.
+    ///
     /// # Safety
     ///
     /// `tr` must point to a trace array that is not freed within the lifetime that the caller
@@ -156,7 +158,7 @@ impl TraceArray {
     }
 
     /// Returns whether an event of this module was ever enabled, so that its records may be in the
-    /// buffers.
+    /// buffers. The argument shows that the caller holds `trace_types_lock`. Does not sleep.
     pub fn has_had_events(&self, _: &TypesLock) -> bool {
         // SAFETY: This is the event list of a live trace array. It only changes with
         // `trace_types_lock` held (and `event_mutex`, which is taken before it:
@@ -164,7 +166,8 @@ impl TraceArray {
         unsafe { ktrace_events_were_on(addr_of!((*self.as_ptr()).events)) }
     }
 
-    /// Returns whether any event is enabled, including soft-enabled ones.
+    /// Returns whether any event is enabled, including soft-enabled ones. The argument shows that
+    /// the caller holds `trace_types_lock`. Does not sleep.
     pub fn has_events_on(&self, _: &TypesLock) -> bool {
         // SAFETY: This is the event list of a live trace array, which only changes with
         // `trace_types_lock` held. The function reads one word of each element.
@@ -172,7 +175,7 @@ impl TraceArray {
     }
 
     /// Returns the numbers of records in the buffer now and of records that were overwritten before
-    /// they were read.
+    /// they were read. Any context.
     pub fn entries(&self) -> (u64, u64) {
         let buffer = self.buffer();
         // SAFETY: This is the buffer of a live trace array; both functions only add up counters.

@@ -98,6 +98,9 @@ unsafe impl Send for Dentry {}
 unsafe impl Sync for Dentry {}
 
 impl Dentry {
+    /// Takes a reference to what a tracefs function has created. Fails with the error that the
+    /// function has returned, or with `ENOMEM` if that is null.
+    ///
     /// # Safety
     ///
     /// `dentry` must be the return value of a tracefs function that was called just before.
@@ -420,7 +423,8 @@ unsafe extern "C" fn open<T: ControlFile>(
         // SAFETY: `file` is being opened, and `show()` has the right type.
         let ret = unsafe { bindings::single_open(file, Some(show::<T>), opened) };
         if ret < 0 {
-            // SAFETY: From `into_foreign()` above; `single_open()` has failed and does not keep it.
+            // SAFETY: The pointer is from `into_foreign()` above; `single_open()` has failed and
+            // does not keep it.
             drop(unsafe { Opened::<T>::from_foreign(opened) });
         }
         Ok(ret)

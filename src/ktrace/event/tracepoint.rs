@@ -199,7 +199,8 @@ pub struct RawMap {
     writable_size: u32,
 }
 
-// SAFETY: It is constant.
+// SAFETY: Nothing writes to a `RawMap` after its creation, and what it points to is static and may
+// be used by every CPU.
 unsafe impl Sync for RawMap {}
 
 impl RawMap {

@@ -170,8 +170,9 @@ impl<'a> Open<'a> {
         if (size as usize) < size_of::<Stored>() {
             return None;
         }
-        // SAFETY: Null, or data of this index in the kernel's table, of at least that size and
-        // aligned to words. It exists until the call returns, which is after this.
+        // SAFETY: The pointer is null, or points to data of this index in the kernel's table, of at
+        // least that size and aligned to words. It exists until the call returns, which is after
+        // this.
         unsafe { FrameRef::at(data, self.tag) }
     }
 
@@ -181,7 +182,8 @@ impl<'a> Open<'a> {
         // SAFETY: Walks the shadow stack of the current task, which does not change, by the type
         // invariant.
         let entry = unsafe { ktrace_call_ftrace_graph_get_ret_stack(self.task.as_ptr(), up) };
-        // SAFETY: Null, or an entry of that stack, which exists until the call returns.
+        // SAFETY: The pointer is null, or points to an entry of that stack, which exists until the
+        // call returns.
         let func = unsafe { entry.as_ref() }?.func as usize;
         Some(Caller {
             frame,
@@ -209,7 +211,8 @@ impl<'a> Open<'a> {
         // SAFETY: The word exists as long as the shadow stack, which a task has until it ends. Only
         // the task itself, and interrupts on top of it, access it.
         let whole = unsafe { &*word.cast::<Atomic<usize>>() };
-        // SAFETY: The two halves of that word, which are aligned to their size.
+        // SAFETY: The word consists of these two halves, which are aligned to their size, and
+        // exists as long as `whole`.
         let [flags, count] = unsafe { &*word.cast::<[Atomic<u32>; 2]>() };
         TaskWord {
             whole,
@@ -221,7 +224,7 @@ impl<'a> Open<'a> {
     /// Returns the total number of calls of the current task that found its shadow stack full.
     #[inline]
     pub fn overrun(&self) -> u32 {
-        // SAFETY: A single word of the current task, which is alive.
+        // SAFETY: The current task is alive, and this reads one aligned word of it.
         unsafe { (&raw const (*self.task.as_ptr()).trace_overrun.counter).read_volatile() as u32 }
     }
 

@@ -43,7 +43,7 @@ pub unsafe fn dispatch_call<G: Bound>(
     // SAFETY: In the callback, preemption is off, and the call is on the shadow stack of the
     // current task.
     let open = unsafe { inner.open(task, depth) };
-    // SAFETY: In the callback for this call, with the `fregs` that ftrace passed.
+    // SAFETY: This runs in the callback for this call, and `fregs` is what ftrace passed to it.
     let call = unsafe { Call::new(open, call.func, fregs) };
     inner.state.entry(&call)
 }
@@ -72,7 +72,7 @@ pub unsafe fn dispatch_fast_entry<G: Bound>(
     // SAFETY: In the callback, preemption is off, and the call is on the shadow stack of the
     // current task.
     let open = unsafe { inner.open(task, call.depth as i32) };
-    // SAFETY: In the callback for this call, with the `fregs` that ftrace passed.
+    // SAFETY: This runs in the callback for this call, and `fregs` is what ftrace passed to it.
     let call = unsafe { Call::new(open, call.func, fregs) };
     // SAFETY: The frame was filled in on the shadow stack, as the caller guarantees, and exists
     // until the callback returns.
@@ -105,7 +105,7 @@ pub unsafe fn dispatch_return<G: Bound>(
     // SAFETY: In the callback, preemption is off, and the call is on the shadow stack of the
     // current task until the callback returns.
     let open = unsafe { inner.open(task, ret.depth) };
-    // SAFETY: In the callback for this return, with the `fregs` that ftrace passed.
+    // SAFETY: This runs in the callback for this return, and `fregs` is what ftrace passed to it.
     with(&inner.state, &unsafe { Return::new(open, ret, fregs) });
 }
 

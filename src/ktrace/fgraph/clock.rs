@@ -76,7 +76,9 @@ impl CallClock {
     }
 }
 
-/// A value of the timer: of the CPU's counter, or of the clock if the counter is not usable.
+/// A value of the timer: of the CPU's counter, or of the clock if the counter is not usable. Values
+/// of different times are comparable only if a hook was registered in between all the time, since
+/// the timer can change while there is none.
 #[derive(Clone, Copy)]
 pub struct CounterTime(pub(super) u64);
 

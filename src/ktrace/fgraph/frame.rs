@@ -198,7 +198,8 @@ impl<'a> FrameRef<'a> {
     }
 
     /// Sets a flag, one of the lowest eight bits. Returns true if it was not set; of several
-    /// contexts that set it, only one gets true.
+    /// contexts that set it, only one gets true. Any context: an interrupt may set flags in frames
+    /// of the task that it interrupts.
     #[inline]
     pub fn set(&self, flag: u32) -> bool {
         let flag = flag & ((1 << FLAG_BITS) - 1);

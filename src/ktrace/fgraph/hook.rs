@@ -215,9 +215,9 @@ impl<G: Bound> Hook<G> {
         };
         if let Err(error) = registered {
             retract(place, slot);
-            // SAFETY: From `into_raw()`. A callback may have run before the kernel failed, and
-            // another task may have found the hook in its place; `free()` waits for both.
-            // `trace_types_lock` is held when a tracer is made the current one.
+            // SAFETY: The pointer is from `into_raw()`. A callback may have run before the kernel
+            // failed, and another task may have found the hook in its place; `free()` waits for
+            // both. `trace_types_lock` is held when a tracer is made the current one.
             unsafe { free(inner) };
             return Err(error);
         }
@@ -250,17 +250,18 @@ impl<G: Bound> Hook<G> {
 
 /// Calls `with` with the trace array and the state of each hook. Any context but NMI.
 pub fn for_each_hook<G: Bound>(mut with: impl FnMut(&TraceArray, &G)) {
-    // SAFETY: Enabled again below.
+    // SAFETY: Preemption may be disabled in any context, also more than once. It is enabled again
+    // at the end of this function, which has no other exit.
     unsafe { ktrace_preempt_disable() };
     for place in G::hooks() {
-        // SAFETY: Null, or a live hook: to free one, its place is cleared first, and then all code
-        // with preemption off is waited for.
+        // SAFETY: The pointer is null or points to a live hook: to free a hook, `retract()` clears
+        // its place, and `free()` then waits for all code with preemption off, such as this.
         if let Some(inner) = unsafe { place.load(Acquire).as_ref() } {
             // SAFETY: The trace array is alive as long as the hook.
             with(unsafe { TraceArray::from_raw(inner.tr) }, &inner.state);
         }
     }
-    // SAFETY: Disabled above.
+    // SAFETY: This ends the section that begins with the `ktrace_preempt_disable()` above.
     unsafe { ktrace_preempt_enable() };
 }
 
@@ -287,7 +288,7 @@ fn retract<G>(place: &AtomicPtr<Inner<G>>, slot: u32) {
 ///
 /// Preemption must be off.
 unsafe fn for_each_open<G: Bound>(mut with: impl FnMut(&G, &Open<'_>)) {
-    // SAFETY: Single words of the current task, which is alive.
+    // SAFETY: The current task is alive, and each of the two members is read as one aligned number.
     let (task, depth) = unsafe {
         let task = ktrace_current();
         let depth = match (*task).ret_stack.is_null() {
@@ -306,8 +307,8 @@ unsafe fn for_each_open<G: Bound>(mut with: impl FnMut(&G, &Open<'_>)) {
         let Some(place) = G::hooks().get(slot as usize) else {
             continue;
         };
-        // SAFETY: Null, or a live hook: to free one, its place is cleared first, and then all code
-        // with preemption off is waited for.
+        // SAFETY: The pointer is null or points to a live hook: to free a hook, `retract()` clears
+        // its place, and `free()` then waits for all code with preemption off, such as this.
         let Some(inner) = (unsafe { place.read_once().as_ref() }) else {
             continue;
         };
@@ -344,11 +345,12 @@ pub fn before_record<G: Bound>(context: Context) {
 
 /// Reports to all hooks that the current task is about to end. For probes, in task context.
 pub fn current_ends<G: Bound>() {
-    // SAFETY: Enabled again below.
+    // SAFETY: Preemption may be disabled in any context, also more than once. It is enabled again
+    // at the end of this function, which has no other exit.
     unsafe { ktrace_preempt_disable() };
-    // SAFETY: Preemption was just disabled.
+    // SAFETY: `ktrace_preempt_disable()` was called above, so preemption is off.
     unsafe { for_each_open::<G>(|hook, open| hook.task_exit(open)) };
-    // SAFETY: Disabled above.
+    // SAFETY: This ends the section that begins with the `ktrace_preempt_disable()` above.
     unsafe { ktrace_preempt_enable() };
 }
 
@@ -384,8 +386,8 @@ unsafe fn free<G: Bound>(inner: *mut Inner<G>) {
         ktrace_graph_is_listed(addr_of_mut!((*inner).shared))
     };
     if !is_listed {
-        // SAFETY: From `into_raw()`, as the caller guarantees. No callback will run: the kernel
-        // does not know the hook any more, not for open calls either.
+        // SAFETY: The pointer is from `into_raw()`, as the caller guarantees. No callback will run:
+        // the kernel does not know the hook any more, not for open calls either.
         return drop(unsafe { KBox::from_raw(inner) });
     }
     pr_warn!("failed to unregister fgraph_ops; it stays registered, but is not called\n");
@@ -411,8 +413,8 @@ impl<G: Bound> Drop for Hook<G> {
         if let Some(place) = G::hooks().get(self.slot as usize) {
             retract(place, self.slot);
         }
-        // SAFETY: From `into_raw()`, by the type invariant, and not visible any more. Hooks are
-        // created and dropped with `trace_types_lock` held.
+        // SAFETY: The pointer is from `into_raw()`, by the type invariant, and not visible any
+        // more. Hooks are created and dropped with `trace_types_lock` held.
         unsafe { free(self.inner.as_ptr()) }
     }
 }

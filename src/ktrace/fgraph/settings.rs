@@ -114,8 +114,8 @@ fn replace(which: usize, functions: Option<KBox<Functions>>) {
     place.store(new, Release);
     if !old.is_null() {
         quiesce::synchronize();
-        // SAFETY: From `into_raw()`. All callbacks that may have found it have finished, since they
-        // run with preemption off.
+        // SAFETY: The pointer is from `into_raw()`. All callbacks that may have found it have
+        // finished, since they run with preemption off.
         drop(unsafe { KBox::from_raw(old) });
     }
 }
@@ -130,8 +130,8 @@ fn replace(which: usize, functions: Option<KBox<Functions>>) {
 pub fn copy_graph_functions(_: Resolved) -> Result {
     let hashes = [Data::GraphHash, Data::GraphNotraceHash];
     for (which, hash) in hashes.into_iter().enumerate() {
-        // SAFETY: The kernel's own mutex, which it holds when it replaces one of these hashes
-        // (`ftrace_graph_release()`). A hash in use is never changed.
+        // SAFETY: `GraphLock` is the kernel's own mutex, which it holds when it replaces one of
+        // these hashes (`ftrace_graph_release()`). A hash in use is never changed.
         let functions = unsafe {
             bindings::mutex_lock(Data::GraphLock.as_ptr());
             let functions = functions_of(*hash.as_ptr::<*const abi::ftrace_hash>());
@@ -159,7 +159,8 @@ pub fn drop_graph_functions() {
 #[inline]
 fn is_in(which: usize, func: usize) -> Option<bool> {
     let place = COPIES.get(which)?;
-    // SAFETY: Null, or a copy that exists until all code with preemption off has been waited for.
+    // SAFETY: The pointer is null or points to a copy. `replace()` frees a copy only after it has
+    // waited for all code with preemption off, such as the callbacks that call this.
     let functions = unsafe { place.read_once().as_ref() }?;
     Some(functions.has(func))
 }
@@ -190,17 +191,20 @@ pub fn in_graph_notrace(func: usize) -> bool {
     is_in(NOTRACE, func).unwrap_or(false)
 }
 
-/// Returns `max_graph_depth`; 0 means no limit.
+/// Returns `max_graph_depth`; 0 means no limit. Only for callbacks.
 #[inline]
 pub fn max_graph_depth() -> u32 {
-    // SAFETY: The kernel's variable of that name.
+    // SAFETY: Hooks exist only after `find()` has succeeded, so this is the address of the kernel's
+    // `fgraph_max_depth`, an `unsigned int` that always exists. One aligned word is read.
     unsafe { Data::GraphMaxDepth.as_ptr::<u32>().read_volatile() }
 }
 
 /// Returns `tracing_thresh` in ns; 0 means no threshold.
 #[inline]
 pub fn tracing_thresh_ns() -> u64 {
-    // SAFETY: The kernel's variable of that name.
+    // SAFETY: Trace arrays are used only after `find()` has succeeded, so this is the address of
+    // the kernel's `tracing_thresh`, an `unsigned long` that always exists. One aligned word is
+    // read.
     unsafe { Data::TracingThresh.as_ptr::<c_ulong>().read_volatile() as u64 }
 }
 

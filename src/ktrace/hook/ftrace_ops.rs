@@ -164,6 +164,7 @@ pub struct Slot<F> {
 }
 
 impl<F> Slot<F> {
+    /// Creates a slot without a hook.
     #[doc(hidden)]
     pub const fn new() -> Self {
         Self {
@@ -266,7 +267,7 @@ impl<F: Bound> Hook<F> {
             ops.func = func;
             ops.private = tr.as_ptr().cast();
             ops.flags = abi::FTRACE_OPS_FL_PID as c_ulong;
-            // SAFETY: A new `ftrace_ops`, which is all zero except for what was just set.
+            // SAFETY: `ops` is a new `ftrace_ops`, which is all zero except for what was just set.
             unsafe { ftrace_ops_set_global_filter(&mut *ops) };
             return Ok(Ops::Own(ops));
         }
@@ -361,8 +362,8 @@ impl<F: Bound> Drop for Hook<F> {
 #[inline]
 unsafe fn hook_of<'a, F: Bound>(slot: u32) -> Option<(&'a F, &'a TraceArray)> {
     let entry = F::slots().get(slot as usize)?;
-    // SAFETY: Null, or the state of a registered hook, by the invariant of `Hook`. It is not freed
-    // before ftrace has seen this callback return.
+    // SAFETY: By the invariant of `Hook`, the pointer is null or points to the state of a
+    // registered hook. It is not freed before ftrace has seen this callback return.
     let hook = unsafe { entry.hook.read_once().as_ref() }?;
     // SAFETY: The trace array is alive as long as the hook is registered, by the invariant of
     // `Hook`.

@@ -127,7 +127,8 @@ impl Line<'_> {
             let is_its =
                 |ret: &GraphReturn| ret.call.func == call.func && ret.call.depth == call.depth;
             if record.kind_number() == self.pack_kind {
-                // SAFETY: A pack of that length, by the invariant of `record`.
+                // SAFETY: The record is a pack, and by the invariant of `Record`, `len` bytes of it
+                // are readable.
                 let first = unsafe { FirstReturn::of(record.start, record.len, ts) };
                 self.next_pack = first.filter(|first| is_its(&first.ret));
                 return Next {
@@ -141,7 +142,8 @@ impl Line<'_> {
             if record.kind_number() != abi::trace_type_TRACE_GRAPH_RET {
                 return none(taken);
             }
-            // SAFETY: A record of that length, by the invariant of `record`.
+            // SAFETY: The record is a return, and by the invariant of `Record`, `len` bytes of it
+            // are readable.
             let ret = unsafe { record::read_graph_return(record.start, record.len) };
             return Next {
                 ret: ret.filter(is_its),

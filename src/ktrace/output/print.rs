@@ -64,7 +64,8 @@ pub(super) unsafe extern "C" fn print_line<T: Tracer>(iter: *mut abi::trace_iter
     if let Some(printed) = unsafe { print_packs::<T>(iter, readings) } {
         return printed.code();
     }
-    // SAFETY: Null, or made by `give_readings()`. Only the reader to which it belongs uses it.
+    // SAFETY: The pointer is null or was made by `give_readings()`. Only the reader to which it
+    // belongs uses it.
     let printed = match unsafe { readings.as_mut() } {
         Some(readings) => {
             // SAFETY: `iter` is valid, as the caller guarantees, and the callback has not returned

@@ -208,6 +208,8 @@ impl Data {
 pub struct Resolved(());
 
 impl Resolved {
+    /// Creates the evidence, after all checks have succeeded.
+    ///
     /// # Safety
     ///
     /// `find()` must have succeeded, and the kernel must have the tracepoints and clocks that
@@ -258,7 +260,8 @@ fn missing(symbol: &Symbol) -> Error {
 
 fn find_functions() -> Result {
     let mut past_landing_pad = 0;
-    // SAFETY: Registers and unregisters a kprobe; sleeping is allowed here.
+    // SAFETY: The function registers and unregisters a kprobe, which may sleep: modules are loaded
+    // in task context. It writes to a variable of this function.
     let found = to_result(unsafe { ktrace_find_kallsyms(&mut past_landing_pad) });
     if found == Err(ENOENT) {
         pr_err!(
@@ -266,11 +269,13 @@ fn find_functions() -> Result {
         );
     }
     found?;
-    // SAFETY: Index 0 is this function. The address of a kprobe is behind the landing pad; a branch
-    // that needs no landing pad can enter the function there.
+    // SAFETY: `kallsyms_lookup_name` is the first entry of `FUNCTIONS`, so it has index 0. The
+    // address of a kprobe is behind the landing pad; a branch that needs no landing pad can enter
+    // the function there.
     unsafe { ktrace_bind(0, past_landing_pad) };
     for (index, function) in FUNCTIONS.iter().enumerate() {
-        // SAFETY: The first entry was bound above.
+        // SAFETY: `lookup()` calls the first entry of `FUNCTIONS`, whose address
+        // `ktrace_bind(0, ...)` has set above.
         let addr = unsafe { lookup(function.name) };
         if addr == 0 {
             return Err(missing(function));
@@ -284,7 +289,8 @@ fn find_functions() -> Result {
 
 fn find_data() -> Result {
     for (symbol, address) in DATA.iter().zip(&ADDRESSES) {
-        // SAFETY: `find_functions()` has bound the first entry before.
+        // SAFETY: `find()` calls this after `find_functions()`, which has bound the first entry of
+        // `FUNCTIONS`.
         let found = unsafe { lookup(symbol.name) };
         if found == 0 {
             return Err(missing(symbol));

@@ -32,6 +32,8 @@ pub struct Context {
 }
 
 impl Context {
+    /// Creates the context from the packed flags of the kernel (`tracing_gen_ctx()`) and the PID of
+    /// the current task.
     #[doc(hidden)]
     #[inline]
     pub fn new(packed: u32, pid: i32) -> Self {

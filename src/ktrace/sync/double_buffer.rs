@@ -111,8 +111,8 @@ impl<T> Drop for DoubleBuffer<T> {
             let value = place.load(Relaxed);
             place.store(null_mut(), Relaxed);
             if !value.is_null() {
-                // SAFETY: From `into_raw()` by the type invariant, and `&mut self` shows that there
-                // are no references to the value.
+                // SAFETY: The pointer is from `into_raw()` by the type invariant, and `&mut self`
+                // shows that there are no references to the value.
                 drop(unsafe { KBox::from_raw(value) });
             }
         }

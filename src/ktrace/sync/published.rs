@@ -67,8 +67,8 @@ impl<T> Drop for Published<T> {
     fn drop(&mut self) {
         let value = self.0.load(Relaxed);
         if !value.is_null() {
-            // SAFETY: From `into_raw()` by the type invariant, and `&mut self` shows that no reader
-            // borrows `self`.
+            // SAFETY: The pointer is from `into_raw()` by the type invariant, and `&mut self` shows
+            // that no reader borrows `self`.
             drop(unsafe { Arc::from_raw(value) });
         }
     }
@@ -90,8 +90,8 @@ impl<T> Drop for Retired<T> {
         }
         // SAFETY: Sleeping is allowed here, as the documentation of the type requires.
         unsafe { bindings::synchronize_rcu() };
-        // SAFETY: From `into_raw()` by the type invariant. Readers that saw the pointer have left
-        // their read-side sections.
+        // SAFETY: The pointer is from `into_raw()` by the type invariant. Readers that saw the
+        // pointer have left their read-side sections.
         drop(unsafe { Arc::from_raw(self.0) });
     }
 }

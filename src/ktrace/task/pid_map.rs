@@ -124,7 +124,9 @@ impl<T> LeafPtr<T> {
                 Err(now) => word = now,
             }
         }
-        // SAFETY: As for `get()`: null, or a box that is not freed while the caller uses it.
+        // SAFETY: By the type invariant, the pointer is null or from a box, which was initialised
+        // before the pointer was published. As `get()` says, the box is not freed while the caller
+        // uses it.
         unsafe { Self::leaf_of(word).as_ref() }
     }
 
@@ -146,8 +148,8 @@ impl<T> LeafPtr<T> {
         }
         // INVARIANT: The removed box is owned here.
         self.0.cmpxchg(word, core::ptr::null_mut(), Full).ok()?;
-        // SAFETY: From `into_raw()` by the type invariant, and removed by this call. The caller
-        // waits for readers before it drops the box.
+        // SAFETY: The pointer is from `into_raw()` by the type invariant, and removed by this call.
+        // The caller waits for readers before it drops the box.
         Some(unsafe { KBox::from_raw(word) })
     }
 }
@@ -200,8 +202,9 @@ impl<T: Default> PidMap<T> {
     #[inline]
     fn leaf_ptr(&self, id: u32) -> Option<&LeafPtr<T>> {
         let middle = self.root.get(root_index(id))?.read_once();
-        // SAFETY: By the type invariant, null or a live box. It was initialised before
-        // `leaf_ptr_or_insert()` published the pointer that is dereferenced here.
+        // SAFETY: By the type invariant, the pointer is null or points to a box that lives as long
+        // as the map. The box was initialised before `leaf_ptr_or_insert()` published the pointer
+        // that is dereferenced here.
         unsafe { middle.as_ref() }?.get(mid_index(id))
     }
 
@@ -216,7 +219,7 @@ impl<T: Default> PidMap<T> {
                 Ok(_) => {
                     self.middles.add(1, Relaxed);
                 }
-                // SAFETY: From `into_raw()` above, and not published.
+                // SAFETY: The pointer is from `into_raw()` above, and not published.
                 Err(_) => drop(unsafe { KBox::from_raw(fresh) }),
             }
         }
@@ -256,7 +259,7 @@ impl<T: Default> PidMap<T> {
                 Ok(_) => {
                     self.leaves.add(1, Relaxed);
                 }
-                // SAFETY: From `into_raw()` above, and not published.
+                // SAFETY: The pointer is from `into_raw()` above, and not published.
                 Err(_) => drop(unsafe { KBox::from_raw(fresh) }),
             }
         }
@@ -322,7 +325,8 @@ impl<T: Default> PidMap<T> {
     /// Calls `visit` with the entry of each leaf in the existing inner nodes, including empty ones.
     fn for_each_leaf_ptr(&self, mut visit: impl FnMut(&LeafPtr<T>)) {
         for middle in self.root.iter() {
-            // SAFETY: By the type invariant, null or a live box.
+            // SAFETY: By the type invariant, the pointer is null or points to a box that lives as
+            // long as the map; `Acquire` makes its contents visible.
             if let Some(middle) = unsafe { middle.load(Acquire).as_ref() } {
                 middle.iter().for_each(&mut visit);
             }
@@ -348,14 +352,14 @@ impl<T> Drop for PidMap<T> {
             if middle.is_null() {
                 continue;
             }
-            // SAFETY: From `into_raw()` by the type invariant, and `&mut self` shows that there is
-            // no other user.
+            // SAFETY: The pointer is from `into_raw()` by the type invariant, and `&mut self` shows
+            // that there is no other user.
             let middle = unsafe { KBox::from_raw(middle) };
             for leaf_ptr in middle.iter() {
                 let leaf = LeafPtr::leaf_of(leaf_ptr.0.load(Relaxed));
                 if !leaf.is_null() {
-                    // SAFETY: From `into_raw()` by the invariant of `LeafPtr`, and `&mut self`
-                    // shows that there is no other user.
+                    // SAFETY: The pointer is from `into_raw()` by the invariant of `LeafPtr`, and
+                    // `&mut self` shows that there is no other user.
                     drop(unsafe { KBox::from_raw(leaf) });
                 }
             }

@@ -57,7 +57,7 @@ impl<T: Bound> Registration<T> {
             .cmpxchg(core::ptr::null_mut(), hooks, kernel::sync::atomic::Full)
             .is_err()
         {
-            // SAFETY: From `into_raw()` above, and not published.
+            // SAFETY: The pointer is from `into_raw()` above, and not published.
             drop(unsafe { KBox::from_raw(hooks) });
             return Err(EBUSY);
         }
@@ -91,9 +91,9 @@ impl<T: Bound> Registration<T> {
         // A refresh of the trace mask may still run on another CPU, with interrupts off.
         // SAFETY: Registrations are created and dropped where sleeping is allowed.
         unsafe { bindings::synchronize_rcu() };
-        // SAFETY: From `into_raw()` by the type invariant. The caller guarantees that the probes
-        // are detached, and CPUs that read the pointer for a refresh before it was cleared have
-        // finished.
+        // SAFETY: The pointer is from `into_raw()` by the type invariant. The caller guarantees
+        // that the probes are detached, and CPUs that read the pointer for a refresh before it was
+        // cleared have finished.
         drop(unsafe { KBox::from_raw(hooks) });
     }
 }

@@ -104,7 +104,7 @@ impl<T: Bound> Registration<T> {
             .cmpxchg(core::ptr::null_mut(), hooks, Full)
             .is_err()
         {
-            // SAFETY: From `into_raw()` above, and not published.
+            // SAFETY: The pointer is from `into_raw()` above, and not published.
             drop(unsafe { KBox::from_raw(hooks) });
             return Err(EBUSY);
         }
@@ -131,7 +131,8 @@ impl<T: Bound> Registration<T> {
         // A caller of [`changes`] may still use the hooks.
         // SAFETY: Registrations are created and dropped where sleeping is allowed.
         unsafe { bindings::synchronize_rcu() };
-        // SAFETY: From `into_raw()`; the pointer is cleared, and all its users have finished.
+        // SAFETY: The pointer is from `into_raw()`; the pointer is cleared, and all its users have
+        // finished.
         drop(unsafe { KBox::from_raw(hooks) });
     }
 }

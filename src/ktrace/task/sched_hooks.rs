@@ -96,11 +96,13 @@ pub unsafe trait Bound: SchedHooks {
     fn state() -> &'static AtomicPtr<Self>;
 }
 
+/// Calls `call` with the registered hooks, if there are any. Only for probes and for the worker
+/// of the registration.
 #[doc(hidden)]
 #[inline]
 pub fn with_hooks<T: Bound>(call: impl FnOnce(&T)) {
-    // SAFETY: Null or alive: callers are probes or the worker, and both have finished before
-    // `free()` drops the hooks.
+    // SAFETY: The pointer is null or points to live hooks: callers are probes or the worker, and
+    // both have finished before `free()` drops the hooks.
     if let Some(hooks) = unsafe { T::state().read_once().as_ref() } {
         call(hooks);
     }

@@ -70,13 +70,16 @@ pub unsafe fn switched<T: Bound>(
     }
 }
 
+/// Returns the trace mask for a task that a CPU is about to run, from its thread id: the bits of
+/// the trace arrays that trace it. `cpu` returns the number of the CPU, which is needed for idle
+/// tasks. Only for probes, or with preemption off.
 #[doc(hidden)]
 #[inline]
 pub fn mask_of_next<T: Bound>(pid: i32, cpu: impl FnOnce() -> u32) -> u32 {
     let always = trace_mask::always();
     let hooks = T::state().read_once();
-    // SAFETY: Null or alive: callers are probes or have preemption off, and `free()` waits for both
-    // after it has cleared the pointer.
+    // SAFETY: The pointer is null or points to live hooks: callers are probes or have preemption
+    // off, and `free()` waits for both after it has cleared the pointer.
     match unsafe { hooks.as_ref() } {
         None => always,
         Some(hooks) if pid == 0 => always | hooks.idle_mask(cpu()),

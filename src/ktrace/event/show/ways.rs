@@ -72,11 +72,14 @@ pub mod plain {
         Slot, //
     };
 
+    /// Returns the argument that prints the field in its default format.
     #[doc(hidden)]
     pub const fn describe<R, F: Show>(field: &'static str, _: Path<R, F>) -> Argument {
         Argument::new(F::FAMILY, field, F::EXPRESSION)
     }
 
+    /// Returns the value of the field, as the conversion of its default format takes it.
+    ///
     /// # Safety
     ///
     /// `slot` must be this field in the record that `printer` is at. It need not be aligned.
@@ -103,6 +106,7 @@ pub mod symbolic {
         Slot, //
     };
 
+    /// Returns the argument that prints the name of the field's value.
     #[doc(hidden)]
     pub const fn describe<R, F: AsInteger>(
         field: &'static str,
@@ -113,6 +117,8 @@ pub mod symbolic {
         Argument::new(Family::Str, field, expression)
     }
 
+    /// Returns the name of the field's value.
+    ///
     /// # Safety
     ///
     /// `slot` must be this field in the record that `printer` is at. It need not be aligned.
@@ -145,6 +151,7 @@ pub mod flags {
         Slot, //
     };
 
+    /// Returns the argument that prints the names of the field's bits.
     #[doc(hidden)]
     pub const fn describe<R, F: AsInteger>(
         field: &'static str,
@@ -162,6 +169,8 @@ pub mod flags {
         Argument::new(Family::Str, field, expression)
     }
 
+    /// Returns the names of the field's bits.
+    ///
     /// # Safety
     ///
     /// `slot` must be this field in the record that `printer` is at. It need not be aligned.
@@ -201,6 +210,7 @@ macro_rules! hexadecimal {
                 Slot, //
             };
 
+            /// Returns the argument that prints the field's bytes in hexadecimal.
             #[doc(hidden)]
             pub const fn describe<R, F: Items>(
                 field: &'static str,
@@ -215,6 +225,8 @@ macro_rules! hexadecimal {
                 Argument::new(Family::Str, field, expression)
             }
 
+            /// Returns the field's bytes in hexadecimal.
+            ///
             /// # Safety
             ///
             /// `slot` must be this field in the record that `printer` is at. It need not be
@@ -258,11 +270,14 @@ pub mod len {
         LEN, //
     };
 
+    /// Returns the argument that prints the length of the field.
     #[doc(hidden)]
     pub const fn describe<R, F: Dynamic>(field: &'static str, _: Path<R, F>) -> Argument {
         Argument::new(Family::Signed(""), field, LEN)
     }
 
+    /// Returns the length of the field in bytes.
+    ///
     /// # Safety
     ///
     /// `slot` must be this field in the record that `printer` is at. It need not be aligned.
