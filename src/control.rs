@@ -566,7 +566,8 @@ impl ControlFile for Control {
             (false, true) => Ok(()),
         };
         if result.is_err() {
-            pr_warn!("failed to apply a write when a control file was closed\n");
+            let name = self.about.name.to_str().unwrap_or("?");
+            pr_warn!("failed to apply a write to '{}' when it was closed\n", name);
         }
     }
 }

@@ -88,12 +88,15 @@ impl InstancesChanged for InstanceListener {
             return;
         };
         if changed.has_instances() {
-            if let Err(error) = state.reconcile(&lock) {
+            // Each error is reported for its trace array.
+            let _ = state.reconcile(&lock, |tr, error| {
+                let name = tr.name().and_then(|name| name.to_str().ok());
                 pr_err!(
-                    "failed to create control files for an instance: {:?}\n",
+                    "failed to create control files for instance '{}': {:?}\n",
+                    name.unwrap_or("?"),
                     error
                 );
-            }
+            });
         }
         if changed.has_functions() {
             if let Err(error) = state.sync_graph_functions() {

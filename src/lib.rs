@@ -133,7 +133,7 @@ impl kernel::Module for Ferrotrace {
         // This runs after the probes are attached, so that no new instance is missed.
         let lock = TypesLock::new(resolved);
         if let Some(state) = STATE.lock().as_mut() {
-            state.reconcile(&lock)?;
+            state.reconcile(&lock, |_, _| ())?;
             state.sync_graph_functions()?;
             state.sync_events(&lock);
         }

@@ -20,12 +20,17 @@ use crate::{
 };
 
 impl State {
-    /// Adds the state of new trace arrays and removes the state of deleted ones. May sleep.
+    /// Adds the state of new trace arrays and removes the state of deleted ones. Calls `failed`
+    /// with each trace array that lacks something. May sleep.
     ///
     /// # Errors
     ///
     /// The first error; the remaining trace arrays are processed nevertheless.
-    pub(crate) fn reconcile(&mut self, lock: &TypesLock) -> Result {
+    pub(crate) fn reconcile(
+        &mut self,
+        lock: &TypesLock,
+        failed: impl Fn(&TraceArray, Error),
+    ) -> Result {
         let gone = |array: &Array| !lock.find(array.tr).is_some_and(|tr| array.is_of(tr));
         while let Some(at) = self.arrays.iter().position(gone) {
             self.remove(at);
@@ -33,8 +38,12 @@ impl State {
         self.files.remove_gone(lock);
         let mut result = Ok(());
         for tr in lock.arrays() {
-            result = result.and(self.files.add_options(tr, lock));
-            result = result.and(self.index_or_add(tr).map(|_| ()));
+            let options = self.files.add_options(tr, lock);
+            let added = options.and(self.index_or_add(tr).map(|_| ()));
+            if let Err(error) = added {
+                failed(tr, error);
+            }
+            result = result.and(added);
         }
         result
     }

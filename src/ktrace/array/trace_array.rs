@@ -5,6 +5,7 @@
 //! C header: `kernel/trace/trace.h`.
 
 use core::{
+    ffi::CStr,
     marker::PhantomData,
     ptr::{
         addr_of,
@@ -26,6 +27,7 @@ use kernel::{
 use super::options;
 use crate::ktrace::private::{
     abi,
+    cstr_ext::CStrExt,
     symbols::{
         Data,
         Resolved, //
@@ -115,6 +117,16 @@ impl TraceArray {
         // SAFETY: By the type invariant, the trace array is alive; the caller holds the lock that
         // protects the count.
         unsafe { *addr_of_mut!((*self.as_ptr()).ref_) += 1 };
+    }
+
+    /// Returns the name of the instance, or `None` for the top trace array. Any context.
+    pub fn name(&self) -> Option<&CStr> {
+        // SAFETY: By the type invariant, the trace array is alive. Its name is null or a C string
+        // that does not change, and that is freed together with the trace array.
+        unsafe {
+            let name = addr_of!((*self.as_ptr()).name).read();
+            (!name.is_null()).then(|| CStr::from_chars(name))
+        }
     }
 
     /// Returns the buffer that is written to now; a snapshot swaps it with another one.

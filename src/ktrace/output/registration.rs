@@ -90,7 +90,8 @@ impl<T: Tracer> Registration<T> {
     /// type; `ENOMEM` if memory is short.
     pub fn new(resolved: Resolved, lock: &TypesLock) -> Result<Self> {
         if Self::is_taken(lock) {
-            pr_err!("a tracer of this name is already registered\n");
+            let name = T::NAME.to_str().unwrap_or("?");
+            pr_err!("a tracer named '{}' is already registered\n", name);
             return Err(EEXIST);
         }
         // SAFETY: `print_line()` has the preconditions of a callback of `struct tracer`, and only
