@@ -14,7 +14,7 @@ Usage: broken-modules.py MODULE FINGERPRINTS DIRECTORY
   self-test-3.ko        or that it cannot be detected that a page is being read,
   self-test-4.ko        or that a file cannot be held at a record,
   self-test-5.ko        or that the frame of a call is not found again
-  misfits               a line for each item that is looked up or compared when the module is
+  mismatches            a line for each item that is looked up or compared when the module is
                         loaded: the name that the kernel log must contain if the item is missing
                         or differs, a byte in octal, and the offsets in the module at which the
                         byte causes this. The first line is the SHA-256 sum of the module.
@@ -43,7 +43,7 @@ WANTED = {
 }
 
 
-def misfits(module: bytes, hashes: dict[str, int]) -> list[str]:
+def mismatches(module: bytes, hashes: dict[str, int]) -> list[str]:
     """Returns the lines of the table, in no particular order."""
     lines = [hashlib.sha256(module).hexdigest()]
 
@@ -105,7 +105,7 @@ def main() -> None:
         "self-test-5": untested(b"5"),
     }.items():
         (directory / f"{name}.ko").write_bytes(contents)
-    (directory / "misfits").write_text("\n".join(misfits(module, hashes)) + "\n")
+    (directory / "mismatches").write_text("\n".join(mismatches(module, hashes)) + "\n")
 
 
 if __name__ == "__main__":

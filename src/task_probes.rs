@@ -143,7 +143,7 @@ impl Accounts {
 
 impl SchedHooks for Accounts {
     fn switch(&self, prev: Leaving<'_>, next: Arriving<'_>, now_ns: u64) {
-        saved_cmdlines::keep(prev.task, next.task);
+        saved_cmdlines::save_comms(prev.task, next.task);
         let clock = clock::trace_clock();
         if prev.followed {
             fgraph::current_leaves(prev.state & ENDED != 0);

@@ -93,8 +93,8 @@ impl Entry {
         self.work.cmpxchg(work, BUSY, Full).is_ok()
     }
 
-    /// Gives the entry back, with this content of `work`.
-    fn put(&self, work: u64) {
+    /// Releases the entry, with this content of `work`.
+    fn release(&self, work: u64) {
         self.work.store(work, Release);
     }
 }
@@ -128,7 +128,7 @@ fn take_queued(work: u64) -> Option<&'static Entry> {
         // It may have been started and queued again in between.
         let is_queued = entry.worker.get() == 0;
         if !is_queued {
-            entry.put(work);
+            entry.release(work);
         }
         is_queued
     })
@@ -182,7 +182,7 @@ impl Drop for FollowWork {
         });
         for entry in &TABLE {
             entry.worker.set(0);
-            entry.put(FREE);
+            entry.release(FREE);
         }
     }
 }
@@ -212,7 +212,7 @@ impl WorkWatcher for Works {
         let mask = by.map_or(0, |task| mask_of::<TaskFilter>(task) & FOLLOWED.read_once());
         let Some(task) = by.filter(|_| mask != 0) else {
             if let Some(former) = former {
-                former.put(FREE);
+                former.release(FREE);
             }
             return;
         };
@@ -225,7 +225,7 @@ impl WorkWatcher for Works {
         entry.task_pid.set(task.pid() as u64);
         entry.task_comm.set(task.comm());
         entry.queued_ns.set(local_ns());
-        entry.put(work);
+        entry.release(work);
     }
 
     fn started(work: WorkId, worker: Task<'_>) {
@@ -235,7 +235,7 @@ impl WorkWatcher for Works {
         };
         let mask = entry.mask.get() as u32 & FOLLOWED.read_once();
         if mask == 0 {
-            return entry.put(FREE);
+            return entry.release(FREE);
         }
         entry.mask.set(u64::from(TaskFilter::lend(worker, mask)));
         sched::with_hooks::<Accounts>(|accounts| accounts.evaluated(worker));
@@ -244,7 +244,7 @@ impl WorkWatcher for Works {
         entry.block_ns.set(before.block_ns);
         entry.started_ns.set(local_ns());
         entry.worker.set(worker.pid() as u64);
-        entry.put(work);
+        entry.release(work);
     }
 
     fn ended(work: WorkId, worker: Task<'_>, function: usize) {
@@ -276,6 +276,6 @@ impl WorkWatcher for Works {
         TaskFilter::take_back(worker, entry.mask.get() as u32);
         sched::with_hooks::<Accounts>(|accounts| accounts.evaluated(worker));
         entry.worker.set(0);
-        entry.put(FREE);
+        entry.release(FREE);
     }
 }

@@ -117,7 +117,7 @@ impl Splitter {
             (LinePos::Comment, _) => (),
             (LinePos::Escaped, _) => {
                 self.pos = LinePos::Words;
-                self.keep(byte)?;
+                self.push(byte)?;
             }
             (_, b'\n') => {
                 self.pos = LinePos::Start;
@@ -128,18 +128,18 @@ impl Splitter {
             (LinePos::Start, b'#') => self.pos = LinePos::Comment,
             (_, b'\\') => {
                 self.pos = LinePos::Escaped;
-                self.keep(byte)?;
+                self.push(byte)?;
             }
             (_, _) => {
                 self.pos = LinePos::Words;
-                self.keep(byte)?;
+                self.push(byte)?;
             }
         }
         Ok(())
     }
 
     /// Appends a byte to the unfinished word.
-    fn keep<E>(&mut self, byte: u8) -> Result<(), SplitError<E>> {
+    fn push<E>(&mut self, byte: u8) -> Result<(), SplitError<E>> {
         if self.token.is_empty() {
             self.start = self.offset;
         }

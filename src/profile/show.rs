@@ -84,16 +84,16 @@ impl fmt::Display for Us {
 }
 
 /// Prints the columns at the end of a line: minimum, maximum and quantiles.
-fn show_spread(out: &SeqFile, spread: &HistogramSnapshot) {
+fn show_distribution(out: &SeqFile, histogram: &HistogramSnapshot) {
     seq_print!(
         out,
         " {:12} {:12} {:12} {:12} {:12} {:12}",
-        Us(spread.min_ns()),
-        Us(spread.max_ns),
-        Us(spread.quantile_ns(500)),
-        Us(spread.quantile_ns(900)),
-        Us(spread.quantile_ns(990)),
-        Us(spread.quantile_ns(999))
+        Us(histogram.min_ns()),
+        Us(histogram.max_ns),
+        Us(histogram.quantile_ns(500)),
+        Us(histogram.quantile_ns(900)),
+        Us(histogram.quantile_ns(990)),
+        Us(histogram.quantile_ns(999))
     );
 }
 
@@ -103,10 +103,11 @@ fn show_divided(out: &SeqFile, total: &HistogramSnapshot, parts_ns: [u64; 3]) {
     for ns in parts_ns {
         seq_print!(out, " {:12}", Us(ns));
     }
-    show_spread(out, total);
+    show_distribution(out, total);
 }
 
-const SPREAD: &str =
+/// The names of the columns that [`show_distribution`] prints.
+const DISTRIBUTION: &str =
     "         min          max          p50          p90          p99        p99.9";
 
 /// The functions of a profile ordered by name, to number those with the same name in the order of
@@ -172,10 +173,10 @@ fn show_blocks<'a>(
     for (key, block) in blocks.filter(|(_, block)| block.count != 0) {
         order.try_create_and_insert((Reverse(block.sum_ns), key), block, GFP_KERNEL)?;
     }
-    seq_print!(out, "# times        block {SPREAD}  {what}\n");
+    seq_print!(out, "# times        block {DISTRIBUTION}  {what}\n");
     for ((_, key), block) in &order {
         seq_print!(out, "{:7} {:12}", block.count, Us(block.sum_ns));
-        show_spread(out, block);
+        show_distribution(out, block);
         seq_print!(out, "  ");
         name(*key)?;
         seq_print!(out, "\n");
@@ -252,7 +253,7 @@ impl Profile {
         }
         seq_print!(
             out,
-            "# times        total          run         wait        block {SPREAD}  section\n"
+            "# times        total          run         wait        block {DISTRIBUTION}  section\n"
         );
         for times in order.values() {
             show_divided(
@@ -322,7 +323,7 @@ impl Profile {
         let names = Names::new(&functions)?;
         seq_print!(
             out,
-            "# calls        total          run         wait        block {SPREAD}  function\n"
+            "# calls        total          run         wait        block {DISTRIBUTION}  function\n"
         );
         for ((_, func), function) in &order {
             let run_ns = function.total.sum_ns.saturating_sub(function.off_ns);
@@ -333,19 +334,19 @@ impl Profile {
             seq_print!(out, "\n");
         }
         let tasks = self.merged_tasks()?;
-        seq_print!(out, "# times        total what  {SPREAD}  task\n");
+        seq_print!(out, "# times        total what  {DISTRIBUTION}  task\n");
         for (key, times) in tasks.iter() {
             let pid = key >> PID_SHIFT;
-            for (what, spread) in [
+            for (what, histogram) in [
                 ("run  ", &times.run),
                 ("wait ", &times.wait),
                 ("block", &times.block),
             ] {
-                if spread.count == 0 {
+                if histogram.count == 0 {
                     continue;
                 }
-                seq_print!(out, "{:7} {:12} {what}", spread.count, Us(spread.sum_ns));
-                show_spread(out, spread);
+                seq_print!(out, "{:7} {:12} {what}", histogram.count, Us(histogram.sum_ns));
+                show_distribution(out, histogram);
                 seq_print!(out, "  ");
                 tracefs::write_bytes(out, times.comm.escaped().as_bytes());
                 seq_print!(out, "-{pid}\n");

@@ -142,7 +142,7 @@ impl TaskHooks for TaskFilter {
         }
         let mut rules = self.rules.lock();
         let flags = self.inherited(&rules, &info);
-        if !flags.is_empty() && !rules.pending_execs.put(info.tag, flags) {
+        if !flags.is_empty() && !rules.pending_execs.insert(info.tag, flags) {
             self.lost.add(1, Relaxed);
         }
     }

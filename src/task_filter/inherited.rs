@@ -78,7 +78,7 @@ impl PendingExecs {
     }
 
     /// Adds an entry. Returns false if the table was full and another entry was replaced.
-    pub(crate) fn put(&mut self, tag: u32, flags: InheritedFlags) -> bool {
+    pub(crate) fn insert(&mut self, tag: u32, flags: InheritedFlags) -> bool {
         self.take(tag);
         if let Some(place) = self.places.iter_mut().find(|place| place.0 == 0) {
             *place = (tag, flags);

@@ -134,7 +134,7 @@ impl TaskFilter {
     fn clear_decisions(&self, bit: u32) {
         self.tasks.for_each(|entry| {
             let _rules = self.rules.lock();
-            entry.lift(bit);
+            entry.clear_bit(bit);
         });
         for mask in &self.idle {
             mask.store(mask.load(Relaxed) & !bit, Relaxed);

@@ -77,7 +77,7 @@ impl Entry {
     }
 
     /// Clears `bit` in the mask.
-    pub(super) fn lift(&self, bit: u32) {
+    pub(super) fn clear_bit(&self, bit: u32) {
         let before = self.decision.0.load(Relaxed);
         // If this fails, the task is being freed concurrently, and its mask is cleared as a whole.
         let _ = self

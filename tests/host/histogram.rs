@@ -68,18 +68,18 @@ fn nothing_and_enormous_times() {
     let merged = HistogramSnapshot::default();
     assert_eq!(merged.min_ns(), 0);
     assert_eq!(merged.quantile_ns(500), 0);
-    let spread = Histogram::default();
-    spread.add(u64::MAX);
-    spread.add(0);
+    let histogram = Histogram::default();
+    histogram.add(u64::MAX);
+    histogram.add(0);
     let mut merged = HistogramSnapshot::default();
-    merged.merge(&spread);
+    merged.merge(&histogram);
     assert_eq!((merged.min_ns(), merged.max_ns), (0, u64::MAX));
     assert_eq!(merged.quantile_ns(500), 0);
     // Both are in the last bucket, for which its lower limit is returned.
     assert!(merged.quantile_ns(1000) >= 1 << 39);
-    spread.clear();
+    histogram.clear();
     let mut merged = HistogramSnapshot::default();
-    merged.merge(&spread);
+    merged.merge(&histogram);
     assert_eq!((merged.count, merged.min_ns(), merged.max_ns), (0, 0, 0));
 }
 

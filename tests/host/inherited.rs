@@ -52,7 +52,7 @@ fn what_is_forgotten_is_of_one_slot_and_kind() {
 #[test]
 fn an_heir_takes_it_once() {
     let mut pending_execs = PendingExecs::default();
-    assert!(pending_execs.put(7, flags(2, TRACED)));
+    assert!(pending_execs.insert(7, flags(2, TRACED)));
     assert_eq!(pending_execs.get(8), None);
     assert_eq!(pending_execs.get(7), Some(flags(2, TRACED)));
     assert_eq!(pending_execs.take(7), Some(flags(2, TRACED)));
@@ -63,7 +63,7 @@ fn an_heir_takes_it_once() {
 fn the_newest_of_a_tag_counts() {
     let mut pending_execs = PendingExecs::default();
     for slot in 0..MAX_PENDING_EXECS as u32 + 1 {
-        assert!(pending_execs.put(7, flags(slot, TRACED)));
+        assert!(pending_execs.insert(7, flags(slot, TRACED)));
     }
     assert_eq!(
         pending_execs.take(7),
@@ -77,10 +77,10 @@ fn without_room_one_goes_and_it_is_said() {
     let mut pending_execs = PendingExecs::default();
     let tags = 1..MAX_PENDING_EXECS as u32 + 1;
     for tag in tags.clone() {
-        assert!(pending_execs.put(tag, flags(1, TRACED)));
+        assert!(pending_execs.insert(tag, flags(1, TRACED)));
     }
-    assert!(!pending_execs.put(100, flags(2, EXCLUDED)));
-    assert!(!pending_execs.put(101, flags(2, EXCLUDED)));
+    assert!(!pending_execs.insert(100, flags(2, EXCLUDED)));
+    assert!(!pending_execs.insert(101, flags(2, EXCLUDED)));
     assert_eq!(pending_execs.get(100), Some(flags(2, EXCLUDED)));
     assert_eq!(pending_execs.get(101), Some(flags(2, EXCLUDED)));
     let left = tags.filter(|tag| pending_execs.get(*tag).is_some()).count();
@@ -90,7 +90,7 @@ fn without_room_one_goes_and_it_is_said() {
 #[test]
 fn filters_that_change_are_forgotten_by_who_waits() {
     let mut pending_execs = PendingExecs::default();
-    pending_execs.put(7, flags(2, TRACED));
+    pending_execs.insert(7, flags(2, TRACED));
     pending_execs.clear(1 << 1, ClearInherited::ALL);
     assert_eq!(pending_execs.get(7), Some(flags(2, TRACED)));
     pending_execs.clear(1 << 2, ClearInherited::ALL);

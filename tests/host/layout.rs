@@ -26,11 +26,11 @@ fn string(len: usize) -> DynSize {
 
 /// Returns offsets and lengths of the fields, and the size of the record, for a fixed part of
 /// `WORDS` words.
-fn laid_out<const WORDS: usize>(wishes: &[DynSize]) -> (Vec<(usize, usize)>, usize) {
-    assert!(wishes.len() <= WORDS);
+fn laid_out<const WORDS: usize>(sizes: &[DynSize]) -> (Vec<(usize, usize)>, usize) {
+    assert!(sizes.len() <= WORDS);
     let mut layout = Layout::new::<[u32; WORDS]>();
-    let spans = wishes.iter().map(|wish| {
-        let span = layout.add(*wish);
+    let spans = sizes.iter().map(|size| {
+        let span = layout.add(*size);
         (span.offset(), span.size())
     });
     let spans = spans.collect();
@@ -38,9 +38,9 @@ fn laid_out<const WORDS: usize>(wishes: &[DynSize]) -> (Vec<(usize, usize)>, usi
 }
 
 #[test]
-fn what_has_room_gets_what_it_wants() {
-    let wishes = [array(0, 8), string(6), array(16, 8), array(3, 1)];
-    let (spans, size) = laid_out::<4>(&wishes);
+fn fields_with_room_get_their_size() {
+    let sizes = [array(0, 8), string(6), array(16, 8), array(3, 1)];
+    let (spans, size) = laid_out::<4>(&sizes);
     assert_eq!(spans, [(16, 0), (16, 6), (22, 16), (38, 3)]);
     assert_eq!(size, 41);
 }
@@ -58,8 +58,8 @@ fn arrays_are_cut_off_between_elements() {
     ] {
         // Leave 32 bytes, besides the four that are reserved for the strings.
         let filled = MAX_RECORD - 16 - 4 - 32;
-        let wishes = [string(filled), array(len, 1), array(4000, 8)];
-        let (spans, size) = laid_out::<4>(&wishes);
+        let sizes = [string(filled), array(len, 1), array(4000, 8)];
+        let (spans, size) = laid_out::<4>(&sizes);
         assert_eq!(spans[1].1, len);
         assert_eq!(spans[2].1, left, "{len}");
         assert_eq!(size, 16 + filled + len + left);
@@ -68,7 +68,7 @@ fn arrays_are_cut_off_between_elements() {
 
 #[test]
 fn a_string_has_a_byte_even_where_there_is_no_room() {
-    let wishes = [
+    let sizes = [
         array(5000, 1),
         string(8),
         array(8, 8),
@@ -76,7 +76,7 @@ fn a_string_has_a_byte_even_where_there_is_no_room() {
         array(0, 1),
         string(5000),
     ];
-    let (spans, size) = laid_out::<6>(&wishes);
+    let (spans, size) = laid_out::<6>(&sizes);
     let end = MAX_RECORD - 6;
     assert_eq!(
         spans,

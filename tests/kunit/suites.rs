@@ -159,7 +159,7 @@ mod filter {
     }
 }
 
-#[kunit_tests(ferrotrace_spreads)]
+#[kunit_tests(ferrotrace_histograms)]
 mod histograms {
     use crate::histograms::{
         Histogram, //
@@ -168,13 +168,13 @@ mod histograms {
 
     #[test]
     fn quantiles() {
-        let spread = Histogram::default();
+        let histogram = Histogram::default();
         for ns in 1..=1000 {
-            spread.add(ns * 1000);
+            histogram.add(ns * 1000);
         }
-        spread.add(u64::MAX >> 8);
+        histogram.add(u64::MAX >> 8);
         let mut sum = HistogramSnapshot::default();
-        sum.merge(&spread);
+        sum.merge(&histogram);
         assert_eq!(sum.count, 1001);
         assert_eq!(sum.min_ns(), 1000);
         let median = sum.quantile_ns(500);

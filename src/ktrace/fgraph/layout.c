@@ -73,7 +73,7 @@ static bool notrace ktrace_graph_frame_is_found(struct ktrace_graph *graph, unsi
 void ktrace_graph_detect_layout(struct ktrace_graph *graph, void *frame, unsigned long *word)
 {
 	unsigned long *end = current->ret_stack + current->curr_ret_stack;
-	unsigned long word_at = (void *)word - (void *)current->ret_stack;
+	unsigned long word_off = (void *)word - (void *)current->ret_stack;
 	struct ktrace_layout *layout = &graph->layouts[1];
 
 	if (!graph->mult || frame != end - KTRACE_FRAME_WORDS)
@@ -89,10 +89,10 @@ void ktrace_graph_detect_layout(struct ktrace_graph *graph, void *frame, unsigne
 		irq_work_queue(&ktrace_graph_slow);
 		return;
 	}
-	WRITE_ONCE(layout->task_data_off, word_at);
+	WRITE_ONCE(layout->task_data_off, word_off);
 	WRITE_ONCE(layout->entry_word, *((unsigned long *)frame - 1));
 	WRITE_ONCE(layout->data_word, end[-1]);
-	WRITE_ONCE(layout->min_free, max((long)(word_at / sizeof(long)) - KTRACE_ROOM_WORDS, 0L));
+	WRITE_ONCE(layout->min_free, max((long)(word_off / sizeof(long)) - KTRACE_ROOM_WORDS, 0L));
 	/* Pairs with ktrace_graph_choose(), which may run on another CPU. */
 	smp_store_release(&graph->detected, 2);
 	ktrace_graph_choose(graph);

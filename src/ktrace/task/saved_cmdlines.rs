@@ -6,8 +6,8 @@
 //! The kernel saves comms at context switches on a CPU if something was recorded there since the
 //! last save (`trace_taskinfo_save`, which [`crate::ktrace::record`] sets), from a probe on each
 //! context switch and each wakeup ([`Names`]). If ferrotrace has a probe on context switches
-//! anyway, which handles only traced tasks, that probe can save the comms instead ([`keep`]): then
-//! tasks that are not traced have less overhead.
+//! anyway, which handles only traced tasks, that probe can save the comms instead ([`save_comms`]):
+//! then tasks that are not traced have less overhead.
 //!
 //! Calls that are added to a packed record ([`crate::ktrace::compact`]) do not set this flag, so
 //! the old comm of a task that is renamed would be kept until the next packed record. Therefore a
@@ -118,7 +118,7 @@ unsafe extern "C" fn ktrace_comm_changes(task: *mut bindings::task_struct) {
 /// Saves the comms of two tasks if something was recorded on this CPU since the last save. For a
 /// probe on the context switch from `prev` to `next`.
 #[inline]
-pub fn keep(prev: Task<'_>, next: Task<'_>) {
+pub fn save_comms(prev: Task<'_>, next: Task<'_>) {
     // SAFETY: Both tasks are alive, and this is the context in which the kernel's own probe calls
     // the function: it only tries to take its lock.
     unsafe {
