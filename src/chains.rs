@@ -18,12 +18,12 @@ use crate::{
         Task, //
     },
     task_times::{
-        account::Account,
-        accounting::Accounts,
+        accounting::Accounting,
         recent::{
             Past,
             PastBlock, //
         },
+        times::TaskTimes,
         types::{
             ChainLink,
             Waker, //
@@ -34,13 +34,13 @@ use crate::{
 /// Maximum number of parts of a chain.
 const MAX_HOPS: u8 = 8;
 
-impl Accounts {
+impl Accounting {
     /// Keeps a blocked interval of `task`, which is woken at `now_ns`, and reports its chain, if it
     /// was long enough. For the probe on wakeups.
     #[inline]
     pub(crate) fn follow_chain(
         &self,
-        account: &Account,
+        times: &TaskTimes,
         task: Task<'_>,
         now_ns: u64,
         block_ns: u64,
@@ -48,14 +48,14 @@ impl Accounts {
     ) {
         let least_ns = least_ns();
         if block_ns >= least_ns / 8 && least_ns != u64::MAX {
-            self.follow_long(account, task, now_ns, block_ns, waker, least_ns);
+            self.follow_long(times, task, now_ns, block_ns, waker, least_ns);
         }
     }
 
     #[cold]
     fn follow_long(
         &self,
-        account: &Account,
+        times: &TaskTimes,
         task: Task<'_>,
         now_ns: u64,
         block_ns: u64,
@@ -65,14 +65,14 @@ impl Accounts {
         if block_ns >= least_ns && events::task_chain::is_enabled() {
             self.report_chain(task, now_ns, block_ns, waker);
         }
-        let caller = match account.caller.get() {
+        let caller = match times.caller.get() {
             0 => caller_of(task),
             known => known as usize,
         };
         let block = PastBlock {
             end_ns: now_ns,
             ns: block_ns,
-            state: account.state.get() as u32,
+            state: times.state.get() as u32,
             caller,
             waker: *waker,
         };

@@ -427,7 +427,7 @@ impl Control {
                 "filter updates lost: {}\n",
                 state.filter_updates_lost()
             );
-            seq_print!(out, "tasks accounted: {}\n", state.accounts());
+            seq_print!(out, "tasks accounted: {}\n", state.accounted_tasks());
             seq_print!(out, "accounting gaps: {}\n", state.time_gaps());
             seq_print!(out, "work lost: {}\n", works::lost());
             seq_print!(out, "sections lost: {}\n", state.sections_lost());

@@ -90,7 +90,7 @@ use crate::{
     },
     task_filter::TaskFilter,
     task_times::{
-        accounting::Accounts,
+        accounting::Accounting,
         sections::Section,
         types::Waker, //
     },
@@ -115,7 +115,7 @@ static NEVER_WRITTEN: Atomic<u32> = Atomic::new(When::IfLong as u32);
 pub(crate) struct Graph {
     recorder: Arc<Recorder>,
     /// Keeps task accounting enabled as long as calls are traced.
-    accounts: Arc<sched::Registration<Accounts>>,
+    accounting: Arc<sched::Registration<Accounting>>,
     /// The profile to which calls are added instead of being recorded.
     profile: Option<(Arc<Profile>, Active)>,
 }
@@ -125,12 +125,12 @@ bind_graph_hook!(Graph);
 impl Graph {
     pub(crate) fn new(
         recorder: Arc<Recorder>,
-        accounts: Arc<sched::Registration<Accounts>>,
+        accounting: Arc<sched::Registration<Accounting>>,
         profile: Option<Arc<Profile>>,
     ) -> Self {
         Self {
             recorder,
-            accounts,
+            accounting,
             profile: profile.map(|profile| (profile, Active::new())),
         }
     }

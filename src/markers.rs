@@ -44,12 +44,12 @@ use crate::{
         MarkerText, //
     },
     task_filter::TaskFilter,
-    task_times::accounting::Accounts,
+    task_times::accounting::Accounting,
     triggers,
 };
 
 /// The task accounting, while sections are measured.
-static ACCOUNTS: Published<sched::Registration<Accounts>> = Published::none();
+static ACCOUNTING: Published<sched::Registration<Accounting>> = Published::none();
 
 /// The recorders of the trace arrays that get copies, by slot. They count copies that are lost.
 static RECORDERS: [Published<Recorder>; trace_mask::SLOTS as usize] =
@@ -93,15 +93,15 @@ pub(crate) struct Measuring(());
 
 impl Measuring {
     /// Starts to measure sections, with the times of this accounting. May sleep.
-    pub(crate) fn new(accounts: Arc<sched::Registration<Accounts>>) -> Self {
-        drop(ACCOUNTS.replace(Some(accounts)));
+    pub(crate) fn new(accounting: Arc<sched::Registration<Accounting>>) -> Self {
+        drop(ACCOUNTING.replace(Some(accounting)));
         Self(())
     }
 }
 
 impl Drop for Measuring {
     fn drop(&mut self) {
-        drop(ACCOUNTS.replace(None));
+        drop(ACCOUNTING.replace(None));
     }
 }
 
@@ -123,9 +123,9 @@ impl MarkerWatcher for Markers {
                 });
             });
         }
-        let accounts = ACCOUNTS.get(&guard);
-        let accounts = accounts.filter(|_| follow::follows(mask));
-        if accounts.is_none() && !triggers::need_markers() {
+        let accounting = ACCOUNTING.get(&guard);
+        let accounting = accounting.filter(|_| follow::follows(mask));
+        if accounting.is_none() && !triggers::need_markers() {
             return;
         }
         let text = MarkerText::parse(marker.text());
@@ -136,11 +136,11 @@ impl MarkerWatcher for Markers {
                 triggers::task_marked(task, text.name);
             }
         }
-        let Some(accounts) = accounts else {
+        let Some(accounting) = accounting else {
             return;
         };
-        let sections = &accounts.sections;
-        let off_cpu = accounts.off_cpu(task).unwrap_or_default();
+        let sections = &accounting.sections;
+        let off_cpu = accounting.off_cpu(task).unwrap_or_default();
         let ended = match text.kind {
             MarkerKind::Begin => return sections.begin(task, off_cpu, text.name),
             MarkerKind::AsyncBegin(cookie) => {

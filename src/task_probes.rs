@@ -43,15 +43,15 @@ use crate::{
     },
     task_filter::TaskFilter,
     task_times::{
-        account::{
-            Account,
-            AWAKE, //
-        },
         accounting::{
             follows,
-            Accounts, //
+            Accounting, //
         },
         clock_times::TimeKind,
+        times::{
+            TaskTimes,
+            AWAKE, //
+        },
         transition::TaskState,
         types::{
             Block,
@@ -61,33 +61,33 @@ use crate::{
     triggers, //
 };
 
-bind_sched_hooks!(Accounts);
+bind_sched_hooks!(Accounting);
 
 /// Contexts of wakers, as in [`events::CONTEXTS`].
 const SOFTIRQ: u32 = 1;
 const HARDIRQ: u32 = 2;
 
-impl Accounts {
+impl Accounting {
     fn leaves(&self, task: Task<'_>, state: u32, now_ns: u64, clock: Option<Reading>) {
-        let Some(account) = self.of(task) else {
+        let Some(times) = self.of(task) else {
             return;
         };
         let task_state = match state {
             RUNNABLE | PREEMPTED => TaskState::PREEMPTED,
             state if state & ENDED != 0 => TaskState::ENDED,
             _ => {
-                account.state.set(u64::from(state));
-                account
+                times.state.set(u64::from(state));
+                times
                     .blocked_mask
                     .set(u64::from(mask_of::<TaskFilter>(task)));
                 TaskState::BLOCKED
             }
         };
         let from_ns = self.all_from_ns.get();
-        let before = account
+        let before = times
             .current
             .leave(task_state, task.switches(), now_ns, from_ns);
-        if let Some(run) = self.spent(account, TimeKind::Run, before, now_ns, clock) {
+        if let Some(run) = self.spent(times, TimeKind::Run, before, now_ns, clock) {
             fgraph::task_ran(task, run.ns);
             events::task_run::trace(task, run.reported_ns, state);
             triggers::task_ran(task, run.ns);
@@ -95,12 +95,12 @@ impl Accounts {
     }
 
     fn arrives(&self, task: Task<'_>, prev: Task<'_>, now_ns: u64, clock: Option<Reading>) {
-        let Some(account) = self.of(task) else {
+        let Some(times) = self.of(task) else {
             return;
         };
         let from_ns = self.all_from_ns.get();
-        let before = account.current.arrive(task.switches(), now_ns, from_ns);
-        let Some(wait) = self.spent(account, TimeKind::Wait, before, now_ns, clock) else {
+        let before = times.current.arrive(task.switches(), now_ns, from_ns);
+        let Some(wait) = self.spent(times, TimeKind::Wait, before, now_ns, clock) else {
             return;
         };
         let since = match wait.seen {
@@ -113,35 +113,35 @@ impl Accounts {
     }
 
     /// Records that a blocked task is woken.
-    fn unblocks(&self, account: &Account, task: Task<'_>, now_ns: u64, waker: &Waker) {
-        account.unblocker.set(waker);
+    fn unblocks(&self, times: &TaskTimes, task: Task<'_>, now_ns: u64, waker: &Waker) {
+        times.unblocker.set(waker);
         let clock = clock::trace_clock();
         let from_ns = self.all_from_ns.get();
-        let before = account.current.wake(task.switches(), now_ns, from_ns);
-        let Some(block) = self.spent(account, TimeKind::Block, before, now_ns, clock) else {
+        let before = times.current.wake(task.switches(), now_ns, from_ns);
+        let Some(block) = self.spent(times, TimeKind::Block, before, now_ns, clock) else {
             return;
         };
         // Only for tasks that are traced now or were traced when they blocked, because calls that
         // were recorded then get their exit record later. A stack walk costs more than the rest of
         // this function.
         let traced = self.callers.read_once()
-            && u64::from(mask_of::<TaskFilter>(task)) | account.blocked_mask.get() != 0;
-        account.caller.set(match traced {
+            && u64::from(mask_of::<TaskFilter>(task)) | times.blocked_mask.get() != 0;
+        times.caller.set(match traced {
             true => caller_of(task) as u64,
             false => 0,
         });
-        fgraph::task_blocked(task, block.ns, account.caller.get(), waker);
+        fgraph::task_blocked(task, block.ns, times.caller.get(), waker);
         let reported = Block {
             ns: block.reported_ns,
-            state: account.state.get() as u32,
+            state: times.state.get() as u32,
         };
         events::task_block::trace(task, &reported, waker);
         triggers::task_blocked(task, block.ns);
-        self.follow_chain(account, task, now_ns, block.ns, waker);
+        self.follow_chain(times, task, now_ns, block.ns, waker);
     }
 }
 
-impl SchedHooks for Accounts {
+impl SchedHooks for Accounting {
     fn switch(&self, prev: Leaving<'_>, next: Arriving<'_>, now_ns: u64) {
         saved_cmdlines::save_comms(prev.task, next.task);
         let clock = clock::trace_clock();
@@ -160,7 +160,7 @@ impl SchedHooks for Accounts {
         }
         // The task may be leaving its CPU at the same time, so nothing else of its state may be
         // changed here.
-        let Some(account) = self.find(task) else {
+        let Some(times) = self.find(task) else {
             return;
         };
         // The names of interrupts are for chains.
@@ -169,19 +169,17 @@ impl SchedHooks for Accounts {
             _ => Irq::default(),
         };
         with_current(|waker| {
-            account.waker.set(&Waker {
+            times.waker.set(&Waker {
                 comm: waker.comm(),
                 pid: waker.pid(),
                 context: context as u8,
                 irq: irq.code(),
             });
         });
-        if !account.current.is_of(task.switches()) {
+        if !times.current.is_of(task.switches()) {
             // It was not observed whether the task left its CPU. If it is leaving it right now, the
             // switch updates the state, and the wakeup ignores this value.
-            account
-                .asleep
-                .set(blocked_in(task).map_or(AWAKE, u64::from));
+            times.asleep.set(blocked_in(task).map_or(AWAKE, u64::from));
         }
     }
 
@@ -189,20 +187,20 @@ impl SchedHooks for Accounts {
         if !follows(task) {
             return;
         }
-        let Some(account) = self.of(task) else {
+        let Some(times) = self.of(task) else {
             return;
         };
-        let waker = account.waker.get();
+        let waker = times.waker.get();
         if is_new {
-            account.current.begin(task.switches(), now_ns);
-            account.reported.transition(clock::trace_clock());
+            times.current.begin(task.switches(), now_ns);
+            times.reported.transition(clock::trace_clock());
         } else {
-            let seen = account.current.is_of(task.switches());
-            let asleep = account.asleep.get();
+            let seen = times.current.is_of(task.switches());
+            let asleep = times.asleep.get();
             // The state may be old: the task may have been woken since, while it was not accounted.
             // So `BLOCKED` alone does not prove that it is blocked.
             let awake = match seen {
-                true => task.has_cpu() || account.current.get().state != TaskState::BLOCKED,
+                true => task.has_cpu() || times.current.get().state != TaskState::BLOCKED,
                 false => asleep == AWAKE,
             };
             if awake {
@@ -210,9 +208,9 @@ impl SchedHooks for Accounts {
                 return;
             }
             if !seen {
-                account.state.set(asleep);
+                times.state.set(asleep);
             }
-            self.unblocks(account, task, now_ns, &waker);
+            self.unblocks(times, task, now_ns, &waker);
         }
         events::task_wakeup::trace(task, cpu, &waker);
     }
@@ -223,8 +221,8 @@ impl SchedHooks for Accounts {
 
     fn fork(&self, parent: Task<'_>, child: Task<'_>) {
         // Always reset the entry: the previous task with this id may even have had the same tag.
-        if let Some(account) = self.place(child) {
-            account.open(child.tag(), sched::now_ns());
+        if let Some(times) = self.place(child) {
+            times.open(child.tag(), sched::now_ns());
         }
         if chain_thresholds::are_wanted() {
             self.recent.open(child, 0);
@@ -233,14 +231,14 @@ impl SchedHooks for Accounts {
     }
 
     fn prepare_exec(&self, task: Task<'_>) {
-        let Some(account) = self.of(task) else {
+        let Some(times) = self.of(task) else {
             return;
         };
-        account.old_comm.set(task.comm());
+        times.old_comm.set(task.comm());
         if task.pid() != task.tgid() {
             // With the leader's id, the thread also gets the filter decision for the leader.
-            account.current.follow_from(u64::MAX);
-            account.partner.set(task.tgid() as u64);
+            times.current.follow_from(u64::MAX);
+            times.partner.set(task.tgid() as u64);
             if let Some(leader) = self.tasks.get(task.tgid() as u32) {
                 leader.partner.set(task.pid() as u64);
             }
@@ -253,37 +251,37 @@ impl SchedHooks for Accounts {
         if chain_thresholds::are_wanted() && task.pid() != old_pid {
             self.recent.open(task, sched::now_ns());
         }
-        let account = self.of(task);
-        let old_comm = account.map_or(Comm::default(), |account| account.old_comm.get());
+        let times = self.of(task);
+        let old_comm = times.map_or(Comm::default(), |times| times.old_comm.get());
         events::task_exec::trace(task, old_pid, &old_comm, &filename);
         triggers::task_executed(task);
     }
 
     fn changes(&self, task: Task<'_>) {
-        let Some(account) = self.find(task) else {
+        let Some(times) = self.find(task) else {
             return;
         };
-        account.old_mask.set(u64::from(mask_of::<TaskFilter>(task)));
+        times.old_mask.set(u64::from(mask_of::<TaskFilter>(task)));
         if !follow::follows_everyone() {
             // The task may be accounted before the start of its accounting is set.
-            account.current.follow_from(u64::MAX);
+            times.current.follow_from(u64::MAX);
         }
     }
 
     fn rename(&self, task: Task<'_>, comm: Comm) {
         saved_cmdlines::changes(task);
         self.evaluated(task);
-        let old_mask = self.find(task).map_or(0, |account| account.old_mask.get());
+        let old_mask = self.find(task).map_or(0, |times| times.old_mask.get());
         events::task_set_comm::trace(task, &comm, old_mask as u32);
     }
 
     fn exit(&self, task: Task<'_>, group_dead: bool, now_ns: u64) {
-        if let Some(account) = self.of(task) {
-            let mut totals = account.reported.totals(&account.totals());
-            let current = account.current.get();
-            if current.state == TaskState::RUNNING && account.current.is_of(task.switches()) {
+        if let Some(times) = self.of(task) {
+            let mut totals = times.reported.totals(&times.totals());
+            let current = times.current.get();
+            if current.state == TaskState::RUNNING && times.current.is_of(task.switches()) {
                 let run_ns = current.elapsed_ns(now_ns);
-                let reported_ns = account.reported.elapsed_ns(clock::trace_clock(), run_ns);
+                let reported_ns = times.reported.elapsed_ns(clock::trace_clock(), run_ns);
                 totals.run_ns = totals.run_ns.wrapping_add(reported_ns);
             }
             events::task_exit::trace(task, group_dead, &totals);
@@ -300,9 +298,9 @@ impl SchedHooks for Accounts {
         }
         self.tasks.reclaim(|| {
             all_tasks::for_each(|task| {
-                let account = self.tasks.mark(task.pid() as u32);
+                let times = self.tasks.mark(task.pid() as u32);
                 // The state of a thread that executes a program is stored under its former id.
-                if let Some(partner) = account.map(|account| account.partner.get()) {
+                if let Some(partner) = times.map(|times| times.partner.get()) {
                     self.tasks.mark(partner as u32);
                 }
             });

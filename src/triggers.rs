@@ -73,7 +73,7 @@ use crate::{
     relaxed_u64::RelaxedU64,
     task_filter::TaskFilter,
     task_times::{
-        accounting::Accounts,
+        accounting::Accounting,
         sections::Section, //
     },
     trigger_rule::{
@@ -163,7 +163,7 @@ pub(crate) struct RuleSet {
     is_live: AtomicBool,
     recorder: Arc<Recorder>,
     /// Keeps task accounting enabled while there are rules.
-    accounts: Arc<sched::Registration<Accounts>>,
+    accounting: Arc<sched::Registration<Accounting>>,
 }
 
 impl RuleSet {
@@ -176,7 +176,7 @@ impl RuleSet {
         target: Target,
         mut rules: KVec<ActiveRule>,
         recorder: Arc<Recorder>,
-        accounts: Arc<sched::Registration<Accounts>>,
+        accounting: Arc<sched::Registration<Accounting>>,
     ) -> Result<Self> {
         for active in &mut rules {
             active.make_delays(&target)?;
@@ -188,7 +188,7 @@ impl RuleSet {
             rules,
             is_live: AtomicBool::new(false),
             recorder,
-            accounts,
+            accounting,
         })
     }
 

@@ -41,7 +41,7 @@ use crate::{
     relaxed_u64::RelaxedU64,
     task_filter::TaskFilter,
     task_times::{
-        accounting::Accounts,
+        accounting::Accounting,
         types::{
             OffCpu,
             Work, //
@@ -196,8 +196,8 @@ pub(crate) fn set_followed(slots: u32) {
 /// Returns the total times of a task off its CPU.
 fn off_cpu(task: Task<'_>) -> OffCpu {
     let mut off_cpu = OffCpu::default();
-    sched::with_hooks::<Accounts>(|accounts| {
-        off_cpu = accounts.off_cpu(task).unwrap_or_default();
+    sched::with_hooks::<Accounting>(|accounting| {
+        off_cpu = accounting.off_cpu(task).unwrap_or_default();
     });
     off_cpu
 }
@@ -238,7 +238,7 @@ impl WorkWatcher for Works {
             return entry.release(FREE);
         }
         entry.mask.set(u64::from(TaskFilter::lend(worker, mask)));
-        sched::with_hooks::<Accounts>(|accounts| accounts.evaluated(worker));
+        sched::with_hooks::<Accounting>(|accounting| accounting.evaluated(worker));
         let before = off_cpu(worker);
         entry.wait_ns.set(before.wait_ns);
         entry.block_ns.set(before.block_ns);
@@ -274,7 +274,7 @@ impl WorkWatcher for Works {
         };
         events::task_work::trace(worker, &report);
         TaskFilter::take_back(worker, entry.mask.get() as u32);
-        sched::with_hooks::<Accounts>(|accounts| accounts.evaluated(worker));
+        sched::with_hooks::<Accounting>(|accounting| accounting.evaluated(worker));
         entry.worker.set(0);
         entry.release(FREE);
     }

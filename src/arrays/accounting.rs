@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     ktrace::task::sched,
-    task_times::accounting::Accounts, //
+    task_times::accounting::Accounting, //
 };
 
 impl State {
@@ -24,18 +24,26 @@ impl State {
             .task_filter
             .as_ref()
             .map_or(0, |task_filter| task_filter.size());
-        let accounts = self.accounts.as_ref().map_or(0, |accounts| accounts.size());
-        decisions.saturating_add(accounts)
+        let accounting = self
+            .accounting
+            .as_ref()
+            .map_or(0, |accounting| accounting.size());
+        decisions.saturating_add(accounting)
     }
 
     /// Returns the number of accounted tasks.
-    pub(crate) fn accounts(&self) -> u64 {
-        self.accounts.as_ref().map_or(0, |accounts| accounts.len())
+    pub(crate) fn accounted_tasks(&self) -> u64 {
+        self.accounting
+            .as_ref()
+            .map_or(0, |accounting| accounting.len())
     }
 
     /// Returns the number of accounting gaps since the module was loaded.
     pub(crate) fn time_gaps(&self) -> u64 {
-        let now = self.accounts.as_ref().map_or(0, |accounts| accounts.gaps());
+        let now = self
+            .accounting
+            .as_ref()
+            .map_or(0, |accounting| accounting.gaps());
         self.past_gaps.wrapping_add(now)
     }
 
@@ -50,40 +58,40 @@ impl State {
         if any {
             self.open_sections()?;
         } else {
-            self.close_accounts();
+            self.close_accounting();
         }
         self.update_trace_masks();
         Ok(())
     }
 
     /// Returns the task accounting, which is started if necessary.
-    pub(super) fn open_accounts(&mut self) -> Result<Arc<sched::Registration<Accounts>>> {
-        if let Some(accounts) = &self.accounts {
-            return Ok(Arc::clone(accounts));
+    pub(super) fn open_accounting(&mut self) -> Result<Arc<sched::Registration<Accounting>>> {
+        if let Some(accounting) = &self.accounting {
+            return Ok(Arc::clone(accounting));
         }
         self.open_watch()?;
-        let accounts = Accounts::new()
-            .and_then(|accounts| sched::Registration::new(self.resolved, accounts))
-            .and_then(|accounts| Ok(Arc::new(accounts, GFP_KERNEL)?))
+        let accounting = Accounting::new()
+            .and_then(|accounting| sched::Registration::new(self.resolved, accounting))
+            .and_then(|accounting| Ok(Arc::new(accounting, GFP_KERNEL)?))
             .inspect_err(|_| self.close_watch())?;
-        accounts.open_all();
-        self.accounts = Some(Arc::clone(&accounts));
+        accounting.open_all();
+        self.accounting = Some(Arc::clone(&accounting));
         self.observe_blocks();
-        Ok(accounts)
+        Ok(accounting)
     }
 
     /// Stops the task accounting, if it is no longer needed.
-    pub(super) fn close_accounts(&mut self) {
+    pub(super) fn close_accounting(&mut self) {
         self.close_sections();
         let graphs = self.arrays.iter().any(|array| array.needs_accounting);
         let any = self.arrays.iter().any(Array::is_accounted);
         if !any && !self.listened {
             self.past_gaps = self.time_gaps();
             self.past_sections_lost = self.sections_lost();
-            self.accounts = None;
+            self.accounting = None;
             self.close_watch();
-        } else if let Some(accounts) = &self.accounts {
-            accounts.set_callers(graphs);
+        } else if let Some(accounting) = &self.accounting {
+            accounting.set_callers(graphs);
         }
     }
 }

@@ -61,9 +61,9 @@ impl State {
 
     /// Keeps the recent blocked intervals of all existing tasks, if chains are followed.
     pub(super) fn observe_blocks(&self) {
-        if let Some(accounts) = self.accounts.as_ref() {
+        if let Some(accounting) = self.accounting.as_ref() {
             if chain_thresholds::are_wanted() {
-                accounts.recent.open_all();
+                accounting.recent.open_all();
             }
         }
     }

@@ -70,7 +70,7 @@ impl State {
         if !self.arrays.iter().any(|array| array.filter.needs_cgroups()) {
             self.cgroup_watch = None;
         }
-        if !filtered && self.accounts.is_none() {
+        if !filtered && self.accounting.is_none() {
             self.past_lost = self.filter_updates_lost();
             self.task_filter = None;
         }

@@ -27,8 +27,8 @@ use crate::{
 impl State {
     /// Returns the number of sections that were not reported since the module was loaded.
     pub(crate) fn sections_lost(&self) -> u64 {
-        let accounts = self.accounts.as_ref();
-        let now = accounts.map_or(0, |accounts| accounts.sections.lost());
+        let accounting = self.accounting.as_ref();
+        let now = accounting.map_or(0, |accounting| accounting.sections.lost());
         self.past_sections_lost.wrapping_add(now)
     }
 
@@ -69,10 +69,10 @@ impl State {
     ///
     /// `ENOMEM`, and that of [`MarkerExport::new`].
     pub(super) fn open_sections(&mut self) -> Result {
-        let accounts = self.open_accounts()?;
+        let accounting = self.open_accounting()?;
         self.open_marker_export()?;
         if self.measuring.is_none() {
-            self.measuring = Some(Measuring::new(accounts));
+            self.measuring = Some(Measuring::new(accounting));
         }
         Ok(())
     }

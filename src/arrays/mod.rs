@@ -71,7 +71,7 @@ use crate::{
         Profile, //
     },
     task_filter::TaskFilter,
-    task_times::accounting::Accounts,
+    task_times::accounting::Accounting,
     triggers::installed::InstalledRules,
     works::FollowWork, //
 };
@@ -189,18 +189,18 @@ pub(crate) struct State {
     works: Option<FollowWork>,
     /// The export of user markers, while anything needs them.
     marker_export: Option<MarkerExport>,
-    /// Exists while sections are measured. It refers to `accounts`, so it is dropped before them.
+    /// Exists while sections are measured. It refers to `accounting`, so it is dropped before it.
     measuring: Option<Measuring>,
     /// The task accounting, while a call graph is recorded, or an event that depends on it has a
     /// listener.
-    accounts: Option<Arc<sched::Registration<Accounts>>>,
+    accounting: Option<Arc<sched::Registration<Accounting>>>,
     /// The probe on moves of tasks to other cgroups, while a filter depends on it. It refers to
     /// `task_filter`, so it is dropped before it.
     cgroup_watch: Option<CgroupWatch>,
     /// The filter decisions, while a trace array has a filter or tasks are accounted.
     ///
     /// The task accounting is called from the `sched_switch` probe of this registration, and its
-    /// own probes must run after those of this registration. So this is created before `accounts`
+    /// own probes must run after those of this registration. So this is created before `accounting`
     /// and dropped after it.
     task_filter: Option<Registration<TaskFilter>>,
     /// Whether an event that depends on task accounting has a listener.
@@ -243,7 +243,7 @@ impl State {
             works: None,
             cgroup_watch: None,
             task_filter: None,
-            accounts: None,
+            accounting: None,
             listened: false,
             past_gaps: 0,
             past_sections_lost: 0,

@@ -83,7 +83,7 @@ impl State {
         if let Some(array) = self.arrays.get_mut(at) {
             array.unhook();
         }
-        self.close_accounts();
+        self.close_accounting();
         self.remove_filter(at, Arc::clone(&self.no_filter));
         let _ = self.arrays.remove(at);
         self.publish_chain_thresholds();

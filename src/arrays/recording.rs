@@ -52,13 +52,13 @@ impl State {
                 if let Some(array) = self.arrays.get_mut(at) {
                     array.unhook();
                 }
-                self.close_accounts();
+                self.close_accounting();
                 self.drop_idle_slot(at);
                 self.update_trace_masks();
                 return Err(error);
             }
         }
-        self.close_accounts();
+        self.close_accounting();
         self.update_trace_masks();
         self.sync_markers();
         if let Err(error) = self.set_marker_copies(at, tr, flags) {
@@ -82,12 +82,12 @@ impl State {
             });
         }
         self.sync_tracing_thresh(tr);
-        let accounts = self.open_accounts()?;
+        let accounting = self.open_accounting()?;
         let profile = match flags & option::PROFILE {
             0 => None,
             _ => Some(self.open_profile(at)?),
         };
-        let graph = Graph::new(recorder, accounts, profile);
+        let graph = Graph::new(recorder, accounting, profile);
         let graph = Arc::new(graph, GFP_KERNEL)?;
         if let Some(array) = self.arrays.get_mut(at) {
             array.needs_accounting = true;
@@ -111,7 +111,7 @@ impl State {
         if let Some(array) = self.arrays.get_mut(at) {
             array.unhook();
         }
-        self.close_accounts();
+        self.close_accounting();
         self.drop_idle_slot(at);
         self.update_trace_masks();
         self.sync_markers();

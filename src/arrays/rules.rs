@@ -134,7 +134,7 @@ impl State {
         let hold = old.map(|InstalledRules { watches, set, hold }| {
             set.retire();
             // None of its rules is evaluated any more after these two. The last reference to the
-            // task accounting must not outlive `close_accounts()`.
+            // task accounting must not outlive `close_accounting()`.
             drop(watches);
             drop(retired);
             hold
@@ -150,7 +150,7 @@ impl State {
         if !arrays.any(|array| array.rules().iter().any(signals)) {
             self.signals = None;
         }
-        self.close_accounts();
+        self.close_accounting();
         self.drop_idle_slot(at);
         self.update_trace_masks();
     }
@@ -163,9 +163,9 @@ impl State {
         hold: &Hold,
     ) -> core::result::Result<(u32, Arc<RuleSet>, Watches), Refused> {
         let slot = self.take_slot(at)?;
-        let accounts = self.open_accounts()?;
+        let accounting = self.open_accounting()?;
         let recorder = Arc::clone(&self.arrays.get(at).ok_or(ENODEV)?.recorder);
-        let set = RuleSet::new(hold.target.clone(), rules, recorder, accounts)?;
+        let set = RuleSet::new(hold.target.clone(), rules, recorder, accounting)?;
         let set = Arc::new(set, GFP_KERNEL)?;
         let rules = || set.rules().iter().map(ActiveRule::rule).enumerate();
         if self.signals.is_none() && rules().any(|(_, rule)| rule.moment() == Moment::Signal) {

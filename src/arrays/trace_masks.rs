@@ -58,8 +58,8 @@ impl State {
     /// Announces that filter decisions are about to change. Until [`State::update_trace_masks`],
     /// the set of accounted tasks is undefined.
     pub(super) fn begin_account_update(&self) {
-        if let Some(accounts) = &self.accounts {
-            accounts.begin_update();
+        if let Some(accounting) = &self.accounting {
+            accounting.begin_update();
         }
     }
 
@@ -68,13 +68,13 @@ impl State {
     pub(super) fn update_trace_masks(&self) {
         self.begin_account_update();
         trace_mask::set_always(self.slots(|array| array.filter.is_empty()));
-        if self.accounts.is_some() {
+        if self.accounting.is_some() {
             follow::follow(self.slots(|array| array.is_accounted()), self.listened);
         }
         self.publish_followed();
         trace_mask::refresh();
-        if let Some(accounts) = &self.accounts {
-            accounts.end_update();
+        if let Some(accounting) = &self.accounting {
+            accounting.end_update();
         }
     }
 }

@@ -25,11 +25,11 @@ impl Graph {
         if switches == 0 {
             return (Split::undivided(total), 0);
         }
-        let Some(now) = self.accounts.off_cpu(task) else {
+        let Some(now) = self.accounting.off_cpu(task) else {
             // An idle task, which is not accounted.
             return (Split::undivided(total), 0);
         };
-        let seen = self.accounts.has_seen_since(task, frame.half());
+        let seen = self.accounting.has_seen_since(task, frame.half());
         let parts = frame.off_cpu().filter(|_| seen);
         let parts = parts.and_then(|[wait_before, block_before]| {
             let wait = now.wait_ns.checked_sub(wait_before)?;
@@ -37,7 +37,7 @@ impl Graph {
             Some((wait, block))
         });
         let Some((wait, block)) = parts else {
-            self.accounts.count_missing();
+            self.accounting.count_missing();
             return (Split::unknown(total), switches);
         };
         // The clocks of these times agree where it matters, but may differ in the last digits.
@@ -66,7 +66,7 @@ impl Graph {
     /// CPU.
     #[inline]
     pub(super) fn save_off_cpu(&self, open: &Open<'_>) {
-        let Some(off_cpu) = self.accounts.off_cpu(open.task()) else {
+        let Some(off_cpu) = self.accounting.off_cpu(open.task()) else {
             return;
         };
         let now = ClockPair::now();

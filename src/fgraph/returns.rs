@@ -132,7 +132,7 @@ impl Graph {
             switches,
             blocked: match split.block {
                 0 => Blocked::default(),
-                _ => self.accounts.last_block(ret.task()),
+                _ => self.accounting.last_block(ret.task()),
             },
         };
         let written = events::funcgraph_times::write(ret.tr(), context, &times);

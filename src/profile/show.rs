@@ -345,7 +345,12 @@ impl Profile {
                 if histogram.count == 0 {
                     continue;
                 }
-                seq_print!(out, "{:7} {:12} {what}", histogram.count, Us(histogram.sum_ns));
+                seq_print!(
+                    out,
+                    "{:7} {:12} {what}",
+                    histogram.count,
+                    Us(histogram.sum_ns)
+                );
                 show_distribution(out, histogram);
                 seq_print!(out, "  ");
                 tracefs::write_bytes(out, times.comm.escaped().as_bytes());

@@ -17,8 +17,8 @@
 //! Every task has an accounting state, but only those of accounted tasks ([`follow::follow`]) are
 //! updated: the tasks that the call graph of some trace array traces, or all tasks while an event
 //! has a listener. Code that changes this selection, or a filter decision ([`TaskFilter`]), calls
-//! [`Accounts::begin_update`] before the change, and [`Accounts::end_update`] when every CPU has
-//! the new trace mask. From then on every transition of a selected task is observed, which
+//! [`Accounting::begin_update`] before the change, and [`Accounting::end_update`] when every CPU
+//! has the new trace mask. From then on every transition of a selected task is observed, which
 //! [`StateTracker`](super::transition::StateTracker) relies on.
 //!
 //! A rename or an `execve()` can add a task to the filter while it runs. The tracepoint handler
@@ -37,14 +37,14 @@ use kernel::{
 };
 
 use super::{
-    account::{
-        Account,
-        UNUSED,
-        VACATED, //
-    },
     clock_times::TimeKind,
     recent::RecentBlocks,
     sections::Sections,
+    times::{
+        TaskTimes,
+        UNUSED,
+        VACATED, //
+    },
     transition::{
         Previous,
         TaskState, //
@@ -82,8 +82,8 @@ pub(crate) struct Spent {
 }
 
 /// The accounting states of all tasks.
-pub(crate) struct Accounts {
-    pub(crate) tasks: PidMap<Account>,
+pub(crate) struct Accounting {
+    pub(crate) tasks: PidMap<TaskTimes>,
     /// The recent blocked intervals of the tasks, while chains of wakeups are followed.
     pub(crate) recent: RecentBlocks,
     /// The open sections of the tasks.
@@ -99,7 +99,7 @@ pub(crate) struct Accounts {
     pub(crate) callers: AtomicBool,
 }
 
-impl Accounts {
+impl Accounting {
     /// Creates an empty table. May sleep.
     pub(crate) fn new() -> Result<KBox<Self>> {
         let tasks = PidMap::new()?;
@@ -153,8 +153,8 @@ impl Accounts {
                 return;
             }
             match self.place(task) {
-                Some(account) if account.tag.get() != u64::from(task.tag()) => {
-                    account.open(task.tag(), 0);
+                Some(times) if times.tag.get() != u64::from(task.tag()) => {
+                    times.open(task.tag(), 0);
                 }
                 _ => {}
             }
@@ -174,7 +174,7 @@ impl Accounts {
     }
 
     /// Returns the entry for the id of a task. Allocates it if necessary, atomically.
-    pub(crate) fn place(&self, task: Task<'_>) -> Option<&Account> {
+    pub(crate) fn place(&self, task: Task<'_>) -> Option<&TaskTimes> {
         let id = task.pid() as u32;
         let place = self.tasks.get_or_insert(id, GFP_ATOMIC | __GFP_NOWARN);
         if self.tasks.is_large() {
@@ -186,21 +186,21 @@ impl Accounts {
     /// Returns the accounting state of a task, if there is one.
     ///
     /// It is stored under the task's id. A thread that executes a program takes over the id of its
-    /// process leader; until [`Accounts::move_to_pid`], the thread's state is still stored under
+    /// process leader; until [`Accounting::move_to_pid`], the thread's state is still stored under
     /// its former id, and the leader's state under the leader's former id.
     #[inline]
-    pub(crate) fn find(&self, task: Task<'_>) -> Option<&Account> {
-        let account = self.tasks.get(task.pid() as u32)?;
-        if account.tag.get() == u64::from(task.tag()) {
-            return Some(account);
+    pub(crate) fn find(&self, task: Task<'_>) -> Option<&TaskTimes> {
+        let times = self.tasks.get(task.pid() as u32)?;
+        if times.tag.get() == u64::from(task.tag()) {
+            return Some(times);
         }
-        self.find_by_partner(task, account)
+        self.find_by_partner(task, times)
     }
 
     #[cold]
-    fn find_by_partner(&self, task: Task<'_>, account: &Account) -> Option<&Account> {
+    fn find_by_partner(&self, task: Task<'_>, times: &TaskTimes) -> Option<&TaskTimes> {
         let tag = u64::from(task.tag());
-        let other = self.tasks.get(account.partner.get() as u32)?;
+        let other = self.tasks.get(times.partner.get() as u32)?;
         (other.tag.get() == tag).then_some(other)
     }
 
@@ -210,7 +210,7 @@ impl Accounts {
     /// To be called only by the contexts that record transitions of the task, and by the task
     /// itself.
     #[inline]
-    pub(crate) fn of(&self, task: Task<'_>) -> Option<&Account> {
+    pub(crate) fn of(&self, task: Task<'_>) -> Option<&TaskTimes> {
         if task.pid() == 0 {
             return None;
         }
@@ -218,32 +218,32 @@ impl Accounts {
     }
 
     #[cold]
-    fn begin_again(&self, task: Task<'_>) -> Option<&Account> {
-        let account = self.tasks.get(task.pid() as u32);
+    fn begin_again(&self, task: Task<'_>) -> Option<&TaskTimes> {
+        let times = self.tasks.get(task.pid() as u32);
         if task.is_released() {
-            // [`Accounts::open_all`] has created states for all tasks except those that were
+            // [`Accounting::open_all`] has created states for all tasks except those that were
             // already released; for them, no state must be created. If the entry is in use by
             // another task, this task may have lost its state to it, which is a gap.
-            if account.is_some_and(|account| account.tag.get() != UNUSED) {
+            if times.is_some_and(|times| times.tag.get() != UNUSED) {
                 self.count_gap();
             }
             return None;
         }
-        if let Some(account) = account {
-            account.open(task.tag(), u64::MAX);
+        if let Some(times) = times {
+            times.open(task.tag(), u64::MAX);
         }
         self.count_gap();
-        account
+        times
     }
 
     /// Returns the total time of the current task off its CPU. Returns `None` for an idle task, or
     /// if there was no memory for the task's state. Any context.
     #[inline]
     pub(crate) fn off_cpu(&self, task: Task<'_>) -> Option<OffCpu> {
-        let account = self.find(task)?;
+        let times = self.find(task)?;
         Some(OffCpu {
-            wait_ns: account.wait_ns.get(),
-            block_ns: account.block_ns.get(),
+            wait_ns: times.wait_ns.get(),
+            block_ns: times.block_ns.get(),
         })
     }
 
@@ -251,25 +251,24 @@ impl Accounts {
     /// CPU `switches` times.
     pub(crate) fn has_seen_since(&self, task: Task<'_>, switches: u32) -> bool {
         self.find(task)
-            .is_some_and(|account| account.current.covers(switches, task.switches()))
+            .is_some_and(|times| times.current.covers(switches, task.switches()))
     }
 
     /// Returns the most recent blocked interval of the current task. Any context.
     pub(crate) fn last_block(&self, task: Task<'_>) -> Blocked {
-        self.find(task)
-            .map_or(Blocked::default(), |account| Blocked {
-                state: account.state.get() as u32,
-                caller: account.caller.get() as usize,
-                waker: account.unblocker.get(),
-            })
+        self.find(task).map_or(Blocked::default(), |times| Blocked {
+            state: times.state.get() as u32,
+            caller: times.caller.get() as usize,
+            waker: times.unblocker.get(),
+        })
     }
 
     /// Sets the start of a task's accounting after the filter decision for it, which may have added
     /// it to the accounted tasks. [`SchedHooks::changes`](sched::SchedHooks::changes) was called
     /// before.
     pub(crate) fn evaluated(&self, task: Task<'_>) {
-        if let Some(account) = self.find(task) {
-            account.current.follow_from(if follow::follows_everyone() {
+        if let Some(times) = self.find(task) {
+            times.current.follow_from(if follow::follows_everyone() {
                 // All tasks are accounted; `all_from_ns` is their start.
                 0
             } else if task.is_current() {
@@ -285,16 +284,15 @@ impl Accounts {
     /// Moves the accounting state of the current task to the entry of its new id. The task must not
     /// leave its CPU in between.
     pub(crate) fn move_to_pid(&self, task: Task<'_>) {
-        let (Some(old), Some(account)) = (self.find(task), self.tasks.get(task.pid() as u32))
-        else {
+        let (Some(old), Some(times)) = (self.find(task), self.tasks.get(task.pid() as u32)) else {
             return;
         };
-        if core::ptr::eq(old, account) {
+        if core::ptr::eq(old, times) {
             return;
         }
-        account.open(task.tag(), 0);
-        account.inherit(old);
-        account.partner.set(0);
+        times.open(task.tag(), 0);
+        times.inherit(old);
+        times.partner.set(0);
         old.tag.set(VACATED);
     }
 
@@ -315,7 +313,7 @@ impl Accounts {
     #[inline]
     pub(crate) fn spent(
         &self,
-        account: &Account,
+        times: &TaskTimes,
         kind: TimeKind,
         before: Previous,
         now_ns: u64,
@@ -324,15 +322,15 @@ impl Accounts {
         let (ns, reported_ns, seen) = match before {
             Previous::Exact(since) => {
                 let ns = since.elapsed_ns(now_ns);
-                (ns, account.reported.end(kind, clock, ns), Some(since.state))
+                (ns, times.reported.end(kind, clock, ns), Some(since.state))
             }
             before => {
-                account.reported.transition(clock);
+                times.reported.transition(clock);
                 let ns = self.elapsed_unseen(before, now_ns)?;
                 (ns, ns, None)
             }
         };
-        account.sum(kind).add_alone(ns);
+        times.sum(kind).add_alone(ns);
         Some(Spent {
             ns,
             reported_ns,

@@ -3,10 +3,10 @@
 //! Task accounting: how long each task runs, waits for a CPU and is blocked, and which task wakes
 //! it.
 
-pub(crate) mod account;
 pub(crate) mod accounting;
 pub(crate) mod clock_times;
 pub(crate) mod recent;
 pub(crate) mod sections;
+pub(crate) mod times;
 pub(crate) mod transition;
 pub(crate) mod types;

@@ -19,7 +19,7 @@ use kernel::{
 };
 
 use super::{
-    account::StoredWaker,
+    times::StoredWaker,
     types::Waker, //
 };
 use crate::{

@@ -54,7 +54,7 @@ impl CallWatcher for CallRule {
                 self.evaluate(task, |facts| facts);
                 return None;
             }
-            let off_cpu = self.set.accounts.off_cpu(task).unwrap_or_default();
+            let off_cpu = self.set.accounting.off_cpu(task).unwrap_or_default();
             Some(BegunCall {
                 begun_ns: local_ns(),
                 wait_ns: off_cpu.wait_ns,
@@ -66,7 +66,7 @@ impl CallWatcher for CallRule {
     fn exit(&self, begun: BegunCall, value: usize) {
         with_current(|task| {
             let total = local_ns().saturating_sub(begun.begun_ns);
-            let off_cpu = self.set.accounts.off_cpu(task).unwrap_or_default();
+            let off_cpu = self.set.accounting.off_cpu(task).unwrap_or_default();
             let wait = off_cpu.wait_ns.saturating_sub(begun.wait_ns).min(total);
             let block = off_cpu.block_ns.saturating_sub(begun.block_ns).min(total);
             let run = total.saturating_sub(wait).saturating_sub(block);

@@ -97,7 +97,7 @@ mod ktrace {
     }
 }
 
-#[expect(dead_code, reason = "accounts need more of it")]
+#[expect(dead_code, reason = "task accounting needs more of it")]
 #[path = "../../src/relaxed_u64.rs"]
 mod relaxed_u64;
 

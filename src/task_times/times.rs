@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The accounting state of one task.
+//! The accounting state of one task: its current state and the sums of its times.
 
 use super::{
     clock_times::{
@@ -18,14 +18,14 @@ use crate::{
     relaxed_u64::RelaxedU64, //
 };
 
-/// [`Account::tag`] of an unused entry.
+/// [`TaskTimes::tag`] of an unused entry.
 pub(crate) const UNUSED: u64 = 0;
 
-/// [`Account::tag`] of an entry whose task has changed its id. It matches no task: tags of tasks
+/// [`TaskTimes::tag`] of an entry whose task has changed its id. It matches no task: tags of tasks
 /// have 32 bits.
 pub(crate) const VACATED: u64 = u64::MAX;
 
-/// [`Account::asleep`] of a task that is not blocked.
+/// [`TaskTimes::asleep`] of a task that is not blocked.
 pub(crate) const AWAKE: u64 = u64::MAX;
 
 /// A [`Waker`], stored in words that other contexts may read while it changes.
@@ -57,7 +57,7 @@ impl StoredWaker {
 
 /// The accounting state of a task.
 #[derive(Default)]
-pub(crate) struct Account {
+pub(crate) struct TaskTimes {
     pub(crate) tag: RelaxedU64,
     pub(crate) current: StateTracker,
     /// The state in which the task is or was last blocked, and the function that blocked, if it was
@@ -85,7 +85,7 @@ pub(crate) struct Account {
     pub(crate) partner: RelaxedU64,
 }
 
-impl Account {
+impl TaskTimes {
     pub(crate) fn totals(&self) -> Totals {
         Totals {
             run_ns: self.run_ns.get(),
