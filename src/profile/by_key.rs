@@ -3,55 +3,57 @@
 //! Merges the values of all CPUs by key, for a reader.
 
 use kernel::{
-    alloc::KVVec,
     prelude::*,
     rbtree::RBTree, //
 };
 
-/// Values, ordered by their keys.
-///
-/// A value has one or two kilobytes and is not moved; the tree has the indices of the values.
-pub(super) struct ByKey<V> {
-    values: KVVec<V>,
-    places: RBTree<u64, usize>,
-}
+use super::table::Table;
 
-impl<V: Default> ByKey<V> {
+/// Values, ordered by their keys. A value has several kilobytes: it has an allocation of its own,
+/// and is never on the stack.
+pub(super) struct ByKey<V>(RBTree<u64, KBox<V>>);
+
+impl<V: Zeroable> ByKey<V> {
     /// Creates an empty map. Does not allocate.
     pub(super) fn new() -> Self {
-        Self {
-            values: KVVec::new(),
-            places: RBTree::new(),
-        }
+        Self(RBTree::new())
     }
 
-    /// Returns the value of a key, which is created if there is none. May sleep.
+    /// Merges the entries of all CPUs: calls `merge` with the value of a key, which is all zeros at
+    /// first, and each of its entries. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn merged<T: Default>(table: &Table<T>, merge: impl Fn(&mut V, &T)) -> Result<Self> {
+        let mut all = Self::new();
+        table.for_each(|key, here| {
+            merge(all.value(key)?, here);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// Returns the value of a key, which is created if there is none: all zeros. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
     pub(super) fn value(&mut self, key: u64) -> Result<&mut V> {
-        let at = match self.places.get(&key) {
-            Some(at) => *at,
-            None => {
-                let at = self.values.len();
-                self.values.push(V::default(), GFP_KERNEL)?;
-                self.places.try_create_and_insert(key, at, GFP_KERNEL)?;
-                at
-            }
-        };
-        self.values.get_mut(at).ok_or(EINVAL)
+        if self.0.get(&key).is_none() {
+            let value = KBox::init(pin_init::init_zeroed(), GFP_KERNEL)?;
+            self.0.try_create_and_insert(key, value, GFP_KERNEL)?;
+        }
+        self.0.get_mut(&key).map(|value| &mut **value).ok_or(EINVAL)
     }
 
     /// Returns the value of a key, if there is one.
     pub(super) fn get(&self, key: u64) -> Option<&V> {
-        self.values.get(*self.places.get(&key)?)
+        self.0.get(&key).map(|value| &**value)
     }
 
     /// Iterates over all keys and values, in ascending order of the keys.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
-        self.places
-            .iter()
-            .filter_map(|(key, at)| Some((*key, self.values.get(*at)?)))
+        self.0.iter().map(|(key, value)| (*key, &**value))
     }
 }

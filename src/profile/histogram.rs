@@ -5,9 +5,12 @@
 //! The histogram has eight buckets for each power of two, so a quantile has an error of at most
 //! 1/16. Durations below 8 ns have a bucket each; durations above 18 minutes share the last bucket.
 
-use kernel::sync::atomic::{
-    Atomic,
-    Relaxed, //
+use kernel::{
+    prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    }, //
 };
 
 use crate::ktrace::sync::read_once::{
@@ -115,25 +118,14 @@ impl Histogram {
     }
 }
 
-/// The merged statistics of several CPUs, for a reader.
+/// The merged statistics of several CPUs, for a reader. All zeros are those of no durations.
+#[derive(Zeroable)]
 pub(crate) struct HistogramSnapshot {
     pub(crate) count: u64,
     pub(crate) sum_ns: u64,
     min_ns: u64,
     pub(crate) max_ns: u64,
     buckets: [u64; BUCKETS],
-}
-
-impl Default for HistogramSnapshot {
-    fn default() -> Self {
-        Self {
-            count: 0,
-            sum_ns: 0,
-            min_ns: 0,
-            max_ns: 0,
-            buckets: [0; BUCKETS],
-        }
-    }
 }
 
 impl HistogramSnapshot {

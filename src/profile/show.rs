@@ -36,7 +36,7 @@ use crate::{
 };
 
 /// The merged values of a function.
-#[derive(Default)]
+#[derive(Zeroable)]
 struct Function {
     total: HistogramSnapshot,
     off_ns: u64,
@@ -45,7 +45,7 @@ struct Function {
 }
 
 /// The merged values of a task.
-#[derive(Default)]
+#[derive(Zeroable)]
 struct Times {
     /// The name on the CPU that updated the task last.
     comm: Comm,
@@ -56,16 +56,16 @@ struct Times {
 }
 
 /// The merged values of wakeups.
-#[derive(Default)]
+#[derive(Zeroable)]
 struct Wakeups {
     comm: Comm,
     block: HistogramSnapshot,
 }
 
 /// The merged values of sections.
-#[derive(Default)]
+#[derive(Zeroable)]
 struct SectionTimes {
-    name: Option<[u8; MAX_NAME + 1]>,
+    name: [u8; MAX_NAME + 1],
     total: HistogramSnapshot,
     run_ns: u64,
     wait_ns: u64,
@@ -186,22 +186,16 @@ fn show_blocks<'a>(
 
 impl Profile {
     fn merged_functions(&self) -> Result<ByKey<Function>> {
-        let mut all: ByKey<Function> = ByKey::new();
-        self.functions().for_each(|func, here| {
-            let function = all.value(func)?;
+        ByKey::merged(self.functions(), |function: &mut Function, here| {
             function.total.merge(&here.total);
             function.off_ns = function.off_ns.wrapping_add(here.off_ns.get());
             function.wait_ns = function.wait_ns.wrapping_add(here.wait_ns.get());
             function.block_ns = function.block_ns.wrapping_add(here.block_ns.get());
-            Ok(())
-        })?;
-        Ok(all)
+        })
     }
 
     fn merged_tasks(&self) -> Result<ByKey<Times>> {
-        let mut all: ByKey<Times> = ByKey::new();
-        self.tasks().for_each(|key, here| {
-            let times = all.value(key)?;
+        ByKey::merged(self.tasks(), |times: &mut Times, here| {
             if times.updated_ns <= here.updated_ns.get() {
                 times.comm = here.comm.get();
                 times.updated_ns = here.updated_ns.get();
@@ -209,9 +203,7 @@ impl Profile {
             times.run.merge(&here.run);
             times.wait.merge(&here.wait);
             times.block.merge(&here.block);
-            Ok(())
-        })?;
-        Ok(all)
+        })
     }
 
     /// Prints the places at which tasks were blocked. Several in one function are one place.
@@ -237,15 +229,13 @@ impl Profile {
 
     /// Prints the durations of sections by name.
     fn show_sections(&self, out: &SeqFile) -> Result {
-        let mut all: ByKey<SectionTimes> = ByKey::new();
-        self.0.get().sections.for_each(|key, here| {
-            let times = all.value(key)?;
-            times.name = Some(here.name.get());
+        let sections = &self.0.get().sections;
+        let all = ByKey::merged(sections, |times: &mut SectionTimes, here| {
+            times.name = here.name.get();
             times.total.merge(&here.total);
             times.run_ns = times.run_ns.wrapping_add(here.run_ns.get());
             times.wait_ns = times.wait_ns.wrapping_add(here.wait_ns.get());
             times.block_ns = times.block_ns.wrapping_add(here.block_ns.get());
-            Ok(())
         })?;
         let mut order = RBTree::new();
         for (key, times) in all.iter().filter(|(_, times)| times.total.count != 0) {
@@ -261,7 +251,7 @@ impl Profile {
                 &times.total,
                 [times.run_ns, times.wait_ns, times.block_ns],
             );
-            let name = times.name.iter().flatten();
+            let name = times.name.iter();
             seq_print!(out, "  ");
             for byte in name.take_while(|byte| **byte != 0) {
                 // A marker can have any bytes.
@@ -275,12 +265,10 @@ impl Profile {
 
     /// Prints what has woken tasks.
     fn show_wakers(&self, out: &SeqFile) -> Result {
-        let mut all: ByKey<Wakeups> = ByKey::new();
-        self.0.get().wakers.for_each(|key, here| {
-            let wakeups = all.value(key)?;
+        let wakers = &self.0.get().wakers;
+        let all = ByKey::merged(wakers, |wakeups: &mut Wakeups, here| {
             wakeups.comm = here.comm.get();
             wakeups.block.merge(&here.block);
-            Ok(())
         })?;
         let blocks = all.iter().map(|(key, wakeups)| (key, &wakeups.block));
         show_blocks(out, "waker", blocks, |key| {

@@ -21,7 +21,7 @@ fn check(times: &mut [u64]) {
     for (i, ns) in times.iter().enumerate() {
         if i % 3 == 0 { &here } else { &there }.add(*ns);
     }
-    let mut merged = HistogramSnapshot::default();
+    let mut merged = kernel::zeroed::<HistogramSnapshot>();
     merged.merge(&here);
     merged.merge(&there);
     times.sort_unstable();
@@ -65,20 +65,20 @@ fn every_power_of_two_and_its_neighbours() {
 
 #[test]
 fn nothing_and_enormous_times() {
-    let merged = HistogramSnapshot::default();
+    let merged = kernel::zeroed::<HistogramSnapshot>();
     assert_eq!(merged.min_ns(), 0);
     assert_eq!(merged.quantile_ns(500), 0);
     let histogram = Histogram::default();
     histogram.add(u64::MAX);
     histogram.add(0);
-    let mut merged = HistogramSnapshot::default();
+    let mut merged = kernel::zeroed::<HistogramSnapshot>();
     merged.merge(&histogram);
     assert_eq!((merged.min_ns(), merged.max_ns), (0, u64::MAX));
     assert_eq!(merged.quantile_ns(500), 0);
     // Both are in the last bucket, for which its lower limit is returned.
     assert!(merged.quantile_ns(1000) >= 1 << 39);
     histogram.clear();
-    let mut merged = HistogramSnapshot::default();
+    let mut merged = kernel::zeroed::<HistogramSnapshot>();
     merged.merge(&histogram);
     assert_eq!((merged.count, merged.min_ns(), merged.max_ns), (0, 0, 0));
 }
@@ -90,7 +90,7 @@ fn more_than_32_bits_of_them() {
         short.add(10);
         long.add(1000);
     }
-    let mut merged = HistogramSnapshot::default();
+    let mut merged = kernel::zeroed::<HistogramSnapshot>();
     for n in 0..6000 {
         merged.merge(&short);
         if n < 4400 {

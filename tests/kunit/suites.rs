@@ -173,7 +173,7 @@ mod histograms {
             histogram.add(ns * 1000);
         }
         histogram.add(u64::MAX >> 8);
-        let mut sum = HistogramSnapshot::default();
+        let mut sum = pin_init::zeroed::<HistogramSnapshot>();
         sum.merge(&histogram);
         assert_eq!(sum.count, 1001);
         assert_eq!(sum.min_ns(), 1000);

@@ -19,7 +19,7 @@ pub const COMM_LEN: usize = 16;
 const _: () = assert!(MAX_NAME == COMM_LEN - 1);
 
 /// The comm of a task: at most 15 bytes, padded with zeros.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Zeroable)]
 #[repr(transparent)]
 pub struct Comm([u8; COMM_LEN]);
 

@@ -200,6 +200,16 @@ pub mod prelude {
     pub use super::error::Result;
     pub use core::ffi::c_int;
     pub use core::ffi::CStr;
+    pub use zeroable::Zeroable;
+
+    /// Substitute for `pin_init::Zeroable`: all zeros are a value of the type.
+    pub trait Zeroable {}
+}
+
+/// Substitute for `pin_init::zeroed()`.
+pub fn zeroed<T: prelude::Zeroable>() -> T {
+    // SAFETY: By the meaning of the trait.
+    unsafe { core::mem::zeroed() }
 }
 
 /// Substitute for `kernel::sync`.

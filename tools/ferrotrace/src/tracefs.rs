@@ -13,6 +13,7 @@ use std::{
         ErrorKind,
         Write, //
     },
+    os::unix::fs::FileExt,
     path::{
         Path,
         PathBuf, //
@@ -126,6 +127,12 @@ impl Instance {
     /// Reads a file of the instance.
     pub fn read(&self, file: &str) -> anyhow::Result<String> {
         fs::read_to_string(self.path(file)).with_context(|| file.to_string())
+    }
+
+    /// Opens a file of the instance that is read repeatedly. It holds the instance.
+    pub fn open(&self, name: &'static str) -> anyhow::Result<OpenFile> {
+        let file = File::open(self.path(name)).context(name)?;
+        Ok(OpenFile { file, name })
     }
 
     /// Writes a value to a file, and thereby replaces the old value. The error contains the message
@@ -254,6 +261,40 @@ fn last_message(log: &str) -> Option<&str> {
         .rev()
         .find_map(|line| line.split_once(": error: "))
         .map(|(_, message)| message.trim())
+}
+
+/// A file of an instance that stays open. The kernel writes its text anew for each reading.
+pub struct OpenFile {
+    file: File,
+    name: &'static str,
+}
+
+impl OpenFile {
+    /// Returns the text.
+    pub fn read(&self) -> anyhow::Result<String> {
+        let mut text = vec![0; 4096];
+        let mut len = 0;
+        loop {
+            match self.file.read_at(&mut text[len..], len as u64) {
+                Ok(0) => break,
+                Ok(read) => len += read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error).context(self.name),
+            }
+            if len == text.len() {
+                text.resize(2 * len, 0);
+            }
+        }
+        text.truncate(len);
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// Returns the beginning of a short text, which is read at once.
+    pub fn read_start(&self) -> anyhow::Result<String> {
+        let mut text = [0; 512];
+        let len = self.file.read_at(&mut text, 0).context(self.name)?;
+        Ok(String::from_utf8_lossy(&text[..len]).into_owned())
+    }
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@ use super::page::{
     missed,
     Records, //
 };
-use crate::sys::RawRecord;
 
 /// The ring buffer of a CPU. Reading it removes the records.
 pub struct CpuBuffer {
@@ -49,8 +48,15 @@ impl CpuBuffer {
         Ok(Self { cpu, file, size })
     }
 
-    /// Reads a sub-buffer to `page`, and calls `visit` for each of its records, with its place in
-    /// the page, in the order of their times. Returns false if the buffer is empty.
+    /// Returns the number of the CPU.
+    pub(super) fn cpu(&self) -> usize {
+        self.cpu
+    }
+
+    /// Reads a sub-buffer to `page`, and calls `visit` for each of its records in the order of
+    /// their times: with the time, the number of records that are missing before it as in
+    /// [`RawRecord`](crate::sys::RawRecord), and its place in the page. Returns false if the buffer
+    /// is empty.
     ///
     /// # Errors
     ///
@@ -58,7 +64,7 @@ impl CpuBuffer {
     pub(super) fn read(
         &mut self,
         page: &mut Vec<u8>,
-        mut visit: impl FnMut(RawRecord<'_>, Range<usize>),
+        mut visit: impl FnMut(u64, Option<i64>, Range<usize>),
     ) -> anyhow::Result<bool> {
         page.resize(self.size, 0);
         match self.file.read(page) {
@@ -74,14 +80,7 @@ impl CpuBuffer {
             .with_context(|| format!("the buffer of CPU {}: wrong format", self.cpu))?;
         let mut missed = missed(page);
         for (time, place) in records {
-            let raw = RawRecord {
-                time,
-                cpu: self.cpu,
-                buffer: 0,
-                missed: missed.take(),
-                data: page.get(place.clone()).unwrap_or_default(),
-            };
-            visit(raw, place);
+            visit(time, missed.take(), place);
         }
         Ok(true)
     }

@@ -4,14 +4,25 @@
 
 use std::{
     borrow::Cow,
-    fmt, //
+    fmt,
+    hash::{
+        Hash,
+        Hasher, //
+    }, //
 };
 
 use super::symbols::FuncId;
 
 /// The name of a task. The bytes after its end are 0.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Comm([u8; Comm::SIZE]);
+
+impl Hash for Comm {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // Faster than a slice of bytes.
+        state.write_u128(u128::from_ne_bytes(self.0));
+    }
+}
 
 impl Comm {
     /// The size of a name in the kernel.

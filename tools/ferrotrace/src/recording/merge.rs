@@ -32,14 +32,15 @@ impl Merge {
     pub fn read(&mut self, cpu: &mut CpuBuffer) -> anyhow::Result<bool> {
         let (page, data) = self.pages.take();
         let before = self.records.len();
-        let result = cpu.read(data, |raw, range| {
+        let number = cpu.cpu();
+        let result = cpu.read(data, |time, missed, place| {
             self.records.push(Held {
-                time: raw.time,
-                cpu: raw.cpu,
-                missed: raw.missed,
+                time,
+                cpu: number,
+                missed,
                 page,
-                start: range.start,
-                end: range.end,
+                start: place.start,
+                end: place.end,
             });
         });
         self.pages.hold(page, self.records.len() - before);

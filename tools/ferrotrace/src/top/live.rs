@@ -6,11 +6,7 @@
 //! round before are then complete on all CPUs.
 
 use std::{
-    fs::{
-        self,
-        File, //
-    },
-    os::unix::fs::FileExt,
+    fs,
     time::Duration, //
 };
 
@@ -42,17 +38,17 @@ use crate::{
     },
     stats::Stats,
     sys::Formats,
-    tracefs::Instance,
+    tracefs::{
+        Instance,
+        OpenFile, //
+    }, //
 };
 
 /// The time between two rounds.
-pub const ROUND: Duration = Duration::from_millis(200);
+pub const ROUND: Duration = Duration::from_millis(250);
 
 /// The buffer of each CPU in KiB: enough for about 50,000 events in a round.
 const BUFFER_KB: usize = 4096;
-
-/// The file that says what time it is.
-const CLOCK: &str = "per_cpu/cpu0/stats";
 
 const EVENTS: [&str; 3] = ["task_run", "task_wait", "task_block"];
 
@@ -67,8 +63,11 @@ const SYSTEM_CALLS: &str = if cfg!(target_arch = "aarch64") {
 pub struct Live<'a> {
     // The open files hold the instance: they are closed before it is removed.
     cpus: Vec<CpuBuffer>,
-    /// A file that says what time it is.
-    clock: File,
+    /// Contains what time it is.
+    clock: OpenFile,
+    stats: OpenFile,
+    /// The times of functions, unless calls are not observed.
+    profile: Option<OpenFile>,
     instance: Instance,
     decoder: Decoder,
     symbols: Symbols<'a>,
@@ -76,7 +75,6 @@ pub struct Live<'a> {
     model: Model,
     /// The time of the latest round.
     time: Option<u64>,
-    has_calls: bool,
     page_size: usize,
 }
 
@@ -99,13 +97,17 @@ impl<'a> Live<'a> {
             .map(|cpu| CpuBuffer::open(&instance.path(""), cpu, page_size));
         let live = Self {
             cpus: cpus.collect::<Result<_, _>>()?,
-            clock: File::open(instance.path(CLOCK)).context(CLOCK)?,
+            clock: instance.open("per_cpu/cpu0/stats")?,
+            stats: instance.open("ferrotrace/stats")?,
+            profile: match args.no_calls {
+                false => Some(instance.open("ferrotrace/profile")?),
+                true => None,
+            },
             decoder: Decoder::new(formats),
             symbols: Symbols::new(formats),
             merge: Merge::default(),
             model: Model::default(),
             time: None,
-            has_calls: !args.no_calls,
             page_size,
             instance,
         };
@@ -182,23 +184,20 @@ impl<'a> Live<'a> {
 
     /// Returns the number of records that were lost.
     pub fn lost(&self) -> anyhow::Result<u64> {
-        Ok(Stats::parse(&self.instance.read("ferrotrace/stats")?).lost)
+        Ok(Stats::parse(&self.stats.read()?).lost)
     }
 
     /// Returns the functions that were called, unless calls are not observed.
     pub fn functions(&self) -> anyhow::Result<Option<Vec<Function>>> {
-        if !self.has_calls {
-            return Ok(None);
-        }
-        let text = self.instance.read("ferrotrace/profile")?;
-        Ok(Some(profile::parse(&text)))
+        let text = self.profile.as_ref().map(OpenFile::read).transpose()?;
+        Ok(text.map(|text| profile::parse(&text)))
     }
 
     /// Clears the times of functions.
     pub fn clear(&self) -> anyhow::Result<()> {
-        match self.has_calls {
-            true => self.instance.write("ferrotrace/profile", ""),
-            false => Ok(()),
+        match self.profile {
+            Some(_) => self.instance.write("ferrotrace/profile", ""),
+            None => Ok(()),
         }
     }
 }
@@ -232,12 +231,8 @@ fn configure(instance: &Instance, args: &Args) -> anyhow::Result<()> {
 }
 
 /// Returns the time of an instance's trace clock in ns, rounded down to us.
-fn now(clock: &File) -> anyhow::Result<u64> {
-    // One call: the kernel writes the text anew for each.
-    let mut text = [0; 512];
-    let len = clock.read_at(&mut text, 0).context(CLOCK)?;
-    let text = String::from_utf8_lossy(&text[..len]);
-    time(&text).with_context(|| format!("{CLOCK}: no time in seconds"))
+fn now(clock: &OpenFile) -> anyhow::Result<u64> {
+    time(&clock.read_start()?).context("the statistics of a CPU have no time in seconds")
 }
 
 /// Finds the time in the statistics of a CPU, such as `now ts:     7.318477`.
