@@ -57,9 +57,10 @@ fn times_of_tasks_are_those_of_events() {
         let mut compared = 0;
         for task in summary["tasks"].as_array().expect("tasks") {
             let pid = task["pid"].as_u64().expect("a pid");
-            if complete.get(&pid) != Some(&(true, true)) || task["unknown_ns"] != 0 {
+            if complete.get(&pid) != Some(&(true, true)) {
                 continue;
             }
+            assert_eq!(task["unknown_ns"], 0, "{name}: {task}");
             for part in ["run", "wait", "block"] {
                 let sum = sums.get(&(pid, part)).copied().unwrap_or(0);
                 assert_eq!(task[format!("{part}_ns")], sum, "{name}: {part} of {task}");
@@ -68,6 +69,86 @@ fn times_of_tasks_are_those_of_events() {
         }
         assert!(compared > 10, "{name}: {compared} tasks");
     }
+}
+
+/// The event `task_exit` has the totals of a task up to then; the states after it add to them.
+#[test]
+fn times_of_tasks_are_those_at_their_exit() {
+    for name in ["std-events", "compact-events", "arm64-events"] {
+        let text = kernel(name);
+        let created: Vec<_> = text
+            .lines()
+            .filter_map(|line| number(line, "child_pid"))
+            .collect();
+        let mut compared = 0;
+        let summary = summary(name);
+        for task in summary["tasks"].as_array().expect("tasks") {
+            let pid = task["pid"].as_u64().expect("a pid");
+            let is_subject = |line: &&str| number(line, "pid") == Some(pid);
+            let mut lines = text.lines().filter(is_subject);
+            let Some(exit) = lines.find(|line| line.contains("task_exit:")) else {
+                continue;
+            };
+            if !created.contains(&pid) {
+                continue;
+            }
+            let rest: Vec<_> = lines.collect();
+            let after = |part: &str| {
+                let event = format!("task_{part}:");
+                let lines = rest.iter().filter(move |line| line.contains(&event));
+                lines.map(|line| number(line, part).expect(line)).collect()
+            };
+            let total = |part: &str| task[format!("{part}_ns")].as_u64().expect("a time");
+            let at_exit = |part: &str| number(exit, part).expect(exit);
+            for part in ["wait", "block"] {
+                let after: Vec<u64> = after(part);
+                let sum = at_exit(part) + after.iter().sum::<u64>();
+                assert_eq!(total(part), sum, "{name}: {part} of {task}");
+            }
+            // The state in which it exits is counted up to its exit.
+            let after: Vec<u64> = after("run");
+            let most = at_exit("run") + after.iter().sum::<u64>();
+            let run = total("run");
+            assert!(
+                run <= most && most <= run + after[0],
+                "{name}: {task}: {exit}"
+            );
+            compared += 1;
+        }
+        assert!(compared > 10, "{name}: {compared} tasks");
+    }
+}
+
+/// A task that is renamed may leave the filter, and has no more events; then it is not known what
+/// it does. In `top`, another filter records only a part of the events.
+#[test]
+fn tasks_without_further_events() {
+    for (name, limit_ns) in [("sections", 15_000_000), ("chains", 10_000_000)] {
+        let text = kernel(name);
+        let summary = summary(name);
+        let mut renamed = 0;
+        for task in summary["tasks"].as_array().expect("tasks") {
+            let pid = task["pid"].as_u64();
+            let is_subject = |line: &&str| number(line, "pid") == pid;
+            let last = text.lines().rfind(is_subject).expect("an event");
+            if last.contains("task_set_comm:") {
+                assert!(task["run_ns"].as_u64() < Some(limit_ns), "{name}: {task}");
+                assert!(task["unknown_ns"].as_u64() > Some(0), "{name}: {task}");
+                renamed += 1;
+            }
+        }
+        assert!(renamed >= 2, "{name}: {renamed} tasks");
+    }
+    let summary = summary("top");
+    // It has woken another task in the meantime.
+    let tasks = summary["tasks"].as_array().expect("tasks");
+    let child = tasks.iter().find(|task| task["pid"] == 255);
+    let child = child.expect("the first child");
+    assert!(child["wait_ns"].as_u64() < Some(50_000_000), "{child}");
+    // Another task has got its CPU.
+    let spinning = tasks.iter().find(|task| task["pid"] == 258);
+    let spinning = spinning.expect("the second child");
+    assert!(spinning["run_ns"].as_u64() < Some(1_000_000), "{spinning}");
 }
 
 #[test]

@@ -8,6 +8,7 @@
 
 mod calls;
 mod chains;
+mod evidence;
 mod nesting;
 mod places;
 mod split;
@@ -93,6 +94,7 @@ pub trait Visitor {
 pub struct Model {
     tasks: FxHashMap<TaskId, Task>,
     chains: chains::Chains,
+    running: evidence::Running,
     /// The time of the first event.
     first: Option<u64>,
     /// The time of the latest event.
@@ -121,6 +123,8 @@ impl Model {
         let Some(subject) = update::subject(event) else {
             return;
         };
+        self.running
+            .check(event, subject, &mut self.tasks, visitor);
         let task = self.tasks.entry(subject).or_insert_with(|| {
             let pid = subject.pid();
             Task::new(

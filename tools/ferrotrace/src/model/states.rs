@@ -71,19 +71,26 @@ pub(super) struct States {
     open: Option<(State, u64)>,
     /// The earliest time at which a state can begin.
     first: u64,
+    /// Whether events of the task may be missing since the latest one.
+    doubtful: bool,
     /// The times of all intervals so far.
     pub(super) sum: Split,
 }
 
 /// The difference between the time of an event and the end of its interval up to which both are
 /// taken for the same.
-const TOLERANCE_NS: u64 = 10_000_000;
+pub(super) const TOLERANCE_NS: u64 = 10_000_000;
+
+/// How long after the end of its interval an event can be written, if none is missing: a virtual
+/// CPU can be stopped in between.
+const LATE_NS: u64 = 1_000_000_000;
 
 impl States {
     pub(super) fn new(first: u64) -> Self {
         Self {
             open: None,
             first,
+            doubtful: false,
             sum: Split::default(),
         }
     }
@@ -100,6 +107,29 @@ impl States {
     /// Returns the current state.
     pub(super) fn current(&self) -> Option<State> {
         self.open.map(|(state, _)| state)
+    }
+
+    /// Events may be missing after the latest one.
+    pub(super) fn doubt(&mut self) {
+        self.doubtful = true;
+    }
+
+    /// Returns whether the interval that ends at `joined` is that of an event at `time`.
+    fn agree(&self, joined: u64, time: u64) -> bool {
+        joined.abs_diff(time) <= TOLERANCE_NS
+            || (!self.doubtful && joined <= time && time - joined <= LATE_NS)
+    }
+
+    /// Nothing is known from `time` on, or from the beginning of the current state if it is later.
+    pub(super) fn lose(&mut self, time: u64, mut emit: impl FnMut(Interval)) -> Option<u64> {
+        let (state, since) = self.open?;
+        if matches!(state, State::Dead | State::Unknown) {
+            return None;
+        }
+        let at = time.max(since);
+        self.close(state, since, at, Detail::None, &mut emit);
+        self.open = Some((State::Unknown, at));
+        Some(at)
     }
 
     /// The state `was` ended: an event at `time` says that it lasted `ns`. The next state is
@@ -123,7 +153,7 @@ impl States {
             None => (begin.max(self.first), time.max(self.first)),
             Some((state, since)) => {
                 let joined = since.saturating_add(ns);
-                if state.is_like(&was) && joined.abs_diff(time) <= TOLERANCE_NS {
+                if state.is_like(&was) && self.agree(joined, time) {
                     (since, joined)
                 } else {
                     let begin = begin.max(since);
@@ -140,6 +170,7 @@ impl States {
         };
         self.close(was, start, end, detail, &mut emit);
         self.open = Some((next, end));
+        self.doubtful = false;
         end
     }
 
@@ -152,6 +183,7 @@ impl States {
             self.close(state, since, at, Detail::None, &mut emit);
         }
         self.open = Some((next, at));
+        self.doubtful = false;
         at
     }
 

@@ -61,6 +61,8 @@ pub struct Task {
     floor: u64,
     /// The time of its latest event.
     pub(super) last: u64,
+    /// Whether this is its renaming, after which a filter by name may not select it.
+    pub(super) is_renamed: bool,
     pub(super) times: Option<CallTimes>,
 }
 
@@ -75,6 +77,7 @@ impl Task {
             calls: Vec::new(),
             floor: 0,
             last: first,
+            is_renamed: false,
             times: None,
         }
     }
@@ -116,6 +119,7 @@ impl Task {
 
     /// Records of `cpu` were lost before `time`: calls may have returned.
     pub(super) fn lost(&mut self, cpu: usize, time: u64) {
+        self.states.doubt();
         if self.cpu == cpu {
             self.times = None;
             for call in &mut self.calls {
@@ -235,6 +239,18 @@ impl Task {
         visitor.call_end(self, &ended);
     }
 
+    /// Its state is not known any more since its latest event.
+    pub(super) fn lose(&mut self, visitor: &mut impl Visitor) {
+        let mut ended: Option<Interval> = None;
+        let at = self.states.lose(self.last, |interval| ended = Some(interval));
+        if let Some(interval) = ended {
+            visitor.state_end(self, &interval);
+        }
+        if let Some(at) = at {
+            visitor.state_begin(self, at, State::Unknown);
+        }
+    }
+
     /// Ends the current state and all calls at `time`. Without states, it is not known whether the
     /// task has run since its latest event, or whether it still exists: its calls end there.
     pub(super) fn finish(&mut self, time: u64, visitor: &mut impl Visitor) {
@@ -242,6 +258,9 @@ impl Task {
             true => time,
             false => self.last,
         };
+        if self.is_renamed {
+            self.lose(visitor);
+        }
         let mut ended: Option<Interval> = None;
         self.states.finish(time, |interval| ended = Some(interval));
         if let Some(interval) = ended {

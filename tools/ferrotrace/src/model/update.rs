@@ -56,6 +56,10 @@ impl Task {
     pub(super) fn update(&mut self, event: &Event<'_>, visitor: &mut impl Visitor) {
         let time = event.time;
         self.last = time;
+        self.is_renamed = matches!(event.kind, Kind::SetComm { .. });
+        if self.is_renamed {
+            self.states.doubt();
+        }
         match event.kind {
             Kind::CallBegin { call, late_ns } => {
                 self.cpu = event.cpu;
