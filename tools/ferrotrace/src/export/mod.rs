@@ -28,7 +28,7 @@ use clap::ValueEnum;
 use crate::{
     flame,
     model::Model,
-    output,
+    output::Output,
     recording::{
         Event,
         Recording,
@@ -103,22 +103,21 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn stream(file: &Path, path: Option<&Path>, format: &mut dyn Stream) -> anyhow::Result<()> {
     let recording = Recording::open(file)?;
+    let mut out = Output::create(path, file)?;
     let mut model = Model::default();
     let mut symbols = recording.symbols();
     let mut read = Ok(());
-    output::write(path, |out| {
-        let mut written = format.begin(out);
-        if written.is_ok() {
-            read = recording.for_each(&mut symbols, |event, symbols| {
-                written = format.event(out, &mut model, event, symbols);
-                match written {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(_) => ControlFlow::Break(()),
-                }
-            });
-        }
-        // Show everything before an error.
-        written.and_then(|()| format.finish(out, &mut model, &symbols))
-    })?;
-    read
+    let mut written = format.begin(&mut out);
+    if written.is_ok() {
+        read = recording.for_each(&mut symbols, |event, symbols| {
+            written = format.event(&mut out, &mut model, event, symbols);
+            match written {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }
+        });
+    }
+    // Show everything before an error.
+    let written = written.and_then(|()| format.finish(&mut out, &mut model, &symbols));
+    out.finish_after(read, written)
 }

@@ -10,11 +10,7 @@ mod stacks;
 mod svg;
 
 use std::{
-    fs::File,
-    io::{
-        self,
-        Write, //
-    },
+    io::Write,
     ops::ControlFlow,
     path::{
         Path,
@@ -23,17 +19,14 @@ use std::{
     process::ExitCode, //
 };
 
-use anyhow::{
-    bail, //
-    Context,
-};
+use anyhow::bail;
 
 use crate::{
     model::{
         Model,
         Split, //
     },
-    output,
+    output::Output,
     recording::Recording, //
 };
 
@@ -147,7 +140,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         folded(&args.file, part, threads, args.output.as_deref())?;
         return Ok(ExitCode::SUCCESS);
     }
-    with_stacks(&args.file, threads, |folded| {
+    let path = args.output.as_deref().unwrap_or(Path::new("trace.svg"));
+    with_stacks(&args.file, threads, Some(path), |folded, mut out| {
         if folded.sum(part) == 0 {
             bail!(
                 "{}: it has no {} time of tasks",
@@ -155,13 +149,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 part.name()
             );
         }
-        let path = args.output.as_deref().unwrap_or(Path::new("trace.svg"));
-        let context = || path.display().to_string();
-        let mut file = io::BufWriter::new(File::create(path).with_context(context)?);
         let title = format!("{}: {} time", args.file.display(), part.name());
-        svg(folded, part, &title, &mut file)
-            .and_then(|()| file.flush())
-            .with_context(context)
+        let written = svg(folded, part, &title, &mut out);
+        out.finish(written)
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -173,21 +163,22 @@ pub fn folded(
     threads: Threads,
     path: Option<&Path>,
 ) -> anyhow::Result<()> {
-    with_stacks(recording, threads, |folded| {
-        output::write(path, |out| {
-            let lines = folded.lines(part);
-            lines.iter().try_for_each(|line| writeln!(out, "{line}"))
-        })
+    with_stacks(recording, threads, path, |folded, mut out| {
+        let lines = folded.lines(part);
+        let written = lines.iter().try_for_each(|line| writeln!(out, "{line}"));
+        out.finish(written)
     })
 }
 
-/// Reads a recording, and calls `then` with its stacks.
+/// Reads a recording, and calls `then` with its stacks and the output.
 fn with_stacks<T>(
-    path: &Path,
+    file: &Path,
     threads: Threads,
-    then: impl FnOnce(&Folded<'_>) -> anyhow::Result<T>,
+    output: Option<&Path>,
+    then: impl FnOnce(&Folded<'_>, Output) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let recording = Recording::open(path)?;
+    let recording = Recording::open(file)?;
+    let out = Output::create(output, file)?;
     let mut stacks = Stacks::default();
     let mut model = Model::default();
     let mut symbols = recording.symbols();
@@ -196,5 +187,5 @@ fn with_stacks<T>(
         ControlFlow::Continue(())
     })?;
     model.finish(&mut stacks);
-    then(&stacks.fold(symbols.names(), threads))
+    then(&stacks.fold(symbols.names(), threads), out)
 }

@@ -16,13 +16,12 @@ mod series;
 mod text;
 
 use std::{
-    fs,
+    io::Write,
     ops::ControlFlow,
     path::PathBuf,
     process::ExitCode, //
 };
 
-use anyhow::Context;
 use askama::Template;
 
 use crate::{
@@ -37,6 +36,7 @@ use crate::{
         Task,
         Visitor, //
     },
+    output::Output,
     recording::Recording,
     summary::{
         Sort,
@@ -112,6 +112,7 @@ impl Visitor for Collected {
 /// If the recording is damaged, or if the page cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let recording = Recording::open(&args.file)?;
+    let mut out = Output::create(Some(&args.output), &args.file)?;
     let mut collected = Collected::default();
     let mut model = Model::default();
     let mut symbols = recording.symbols();
@@ -137,6 +138,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         },
     })?;
     let text = page.render()?;
-    fs::write(&args.output, text).with_context(|| args.output.display().to_string())?;
+    let written = out.write_all(text.as_bytes());
+    out.finish(written)?;
     Ok(ExitCode::SUCCESS)
 }

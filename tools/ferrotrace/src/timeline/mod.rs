@@ -11,8 +11,6 @@ mod tracks;
 mod writer;
 
 use std::{
-    fs::File,
-    io::BufWriter,
     ops::ControlFlow,
     path::PathBuf,
     process::ExitCode, //
@@ -25,6 +23,7 @@ use anyhow::{
 
 use crate::{
     model::Model,
+    output::Output,
     recording::{
         Kind,
         Number,
@@ -79,9 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .iter()
         .map(|name| find_field(&recording, name))
         .collect::<anyhow::Result<_>>()?;
-    let output = || args.output.display().to_string();
-    let file = File::create(&args.output).with_context(output)?;
-    let mut writer = Writer::new(BufWriter::with_capacity(1 << 16, file));
+    let mut writer = Writer::new(Output::create(Some(&args.output), &args.file)?);
     let mut counters = Vec::new();
     for (number, (name, (id, value))) in args.counter.iter().zip(fields).enumerate() {
         let track = Tracks::counter(&mut writer, number, name);
@@ -128,7 +125,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     model.finish(&mut convert);
     convert.finish();
-    writer.finish().with_context(output)?;
+    let (out, written) = writer.finish();
+    out.finish(written)?;
     Ok(ExitCode::SUCCESS)
 }
 

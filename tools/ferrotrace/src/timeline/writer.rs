@@ -173,12 +173,9 @@ impl<W: Write> Writer<W> {
         self.error.is_some()
     }
 
-    /// Ends the timeline.
-    pub fn finish(mut self) -> io::Result<()> {
-        match self.error.take() {
-            Some(error) => Err(error),
-            None => self.out.flush(),
-        }
+    /// Ends the timeline. Returns the output and the result of writing to it.
+    pub fn finish(self) -> (W, io::Result<()>) {
+        (self.out, self.error.map_or(Ok(()), Err))
     }
 
     fn put(&mut self, packet: &Packet) {
