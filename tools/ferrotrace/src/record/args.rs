@@ -131,12 +131,8 @@ pub struct Args {
     #[arg(short, long)]
     pub quiet: bool,
 
-    /// Command to run and to record.
-    #[arg(
-        value_name = "COMMAND",
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
+    /// Command to run and to record, with its arguments. A name that begins with - is after --.
+    #[arg(value_name = "COMMAND", trailing_var_arg = true)]
     pub command: Vec<OsString>,
 }
 
@@ -194,6 +190,11 @@ mod tests {
         }
     }
 
+    fn error(line: &str) -> Option<ErrorKind> {
+        let words = std::iter::once("record").chain(line.split_whitespace());
+        Cli::try_parse_from(words).err().map(|error| error.kind())
+    }
+
     #[test]
     fn commands() {
         for line in ["-f -l vfs_* -- ls -l /", "-f -l vfs_* ls -l /"] {
@@ -204,13 +205,19 @@ mod tests {
     }
 
     #[test]
+    fn unknown_options_are_no_commands() {
+        for wrong in ["--events true", "-f --evnt x -- true", "-z true", "-1"] {
+            assert_eq!(error(wrong), Some(ErrorKind::UnknownArgument), "{wrong}");
+        }
+        assert_eq!(parse("-- -odd-name -a").command, ["-odd-name", "-a"]);
+        assert_eq!(parse("ls --events -l").command, ["ls", "--events", "-l"]);
+        assert_eq!(parse("-f ls -- -l").command, ["ls", "--", "-l"]);
+    }
+
+    #[test]
     fn chains_need_events() {
         assert_eq!(parse("-a").chains, None);
         assert_eq!(parse("-a --no-calls --chains 20ms").chains, Some(20_000));
-        let error = |line: &str| {
-            let words = std::iter::once("record").chain(line.split_whitespace());
-            Cli::try_parse_from(words).err().map(|error| error.kind())
-        };
         let conflict = error("-a --no-events --chains 20ms");
         assert_eq!(conflict, Some(ErrorKind::ArgumentConflict));
         for wrong in ["20", "100ns", "0s", "block"] {
