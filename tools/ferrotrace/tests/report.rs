@@ -4,11 +4,30 @@
 
 mod common;
 
+use std::{
+    fs::File,
+    io::Read,
+    process::Command, //
+};
+
 use common::{
     data,
     output,
     recording, //
     NAMES,
+};
+use rustix::{
+    fs::{
+        Mode,
+        OFlags, //
+    },
+    pty::{
+        grantpt,
+        openpt,
+        ptsname,
+        unlockpt,
+        OpenptFlags, //
+    },
 };
 
 /// Returns the columns of each line, without what differs by design: task names (the kernel cuts
@@ -62,5 +81,54 @@ fn each_line_of_json_is_an_object() {
             calls += u32::from(event["event"] == "call_end" || event["event"] == "call");
         }
         assert!(calls > 900, "{name}: {calls} calls");
+    }
+}
+
+/// Returns what `ferrotrace report` prints on a terminal, with this pager and search path.
+fn on_a_terminal(name: &str, pager: Option<&str>, path: Option<&str>) -> String {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&terminal)
+        .and_then(|()| unlockpt(&terminal))
+        .expect("a terminal");
+    let other = ptsname(&terminal, Vec::new()).expect("a terminal");
+    let flags = OFlags::RDWR | OFlags::NOCTTY;
+    let other = rustix::fs::open(other, flags, Mode::empty()).expect("a terminal");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ferrotrace"));
+    command.arg("report").arg(recording("report-pager", name));
+    command
+        .env_remove("PAGER")
+        .envs(pager.map(|pager| ("PAGER", pager)));
+    command.envs(path.map(|path| ("PATH", path)));
+    let mut child = command.stdout(other).spawn().expect("the program runs");
+    // The command has the last descriptor of the other side.
+    drop(command);
+    let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
+    let mut terminal = File::from(terminal);
+    while let Ok(len @ 1..) = terminal.read(&mut buffer) {
+        text.extend_from_slice(&buffer[..len]);
+    }
+    assert!(child.wait().expect("a child").success());
+    String::from_utf8_lossy(&text).replace("\r\n", "\n")
+}
+
+#[test]
+fn text_is_shown_without_a_pager() {
+    // The first text is larger than a pipe.
+    for name in ["std-events", "sections"] {
+        let direct = output("report", &recording("report-direct", name), &[]);
+        assert!(direct.len() > 4096);
+        for pager in [
+            "/does/not/exist -R",
+            "does-not-exist",
+            "/etc/passwd",
+            "sed p; exit 1",
+        ] {
+            let text = on_a_terminal(name, Some(pager), None);
+            match pager.starts_with("sed") {
+                true => assert_eq!(text.len(), 2 * direct.len()),
+                false => assert_eq!(text, direct, "{pager}"),
+            }
+        }
+        assert!(on_a_terminal(name, None, Some("/does/not/exist")) == direct);
     }
 }

@@ -27,7 +27,10 @@ use crate::{
 };
 use graph::Graph;
 use json::Json;
-use pager::Pager;
+use pager::{
+    Pager,
+    Shown, //
+};
 
 /// Prints a recording as text: the call graph, as the tracer shows it, and all other events.
 #[derive(clap::Args)]
@@ -62,13 +65,21 @@ trait Format {
 /// Runs `ferrotrace report`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let recording = Recording::open(&args.file)?;
-    let mut out = match args.json {
+    let pager = match args.json {
         true => Pager::none(),
         false => Pager::new(),
     };
+    if print(args, &recording, pager)? == Shown::No {
+        // An open recording can be read once.
+        print(args, &Recording::open(&args.file)?, Pager::none())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(args: &Args, recording: &Recording, mut out: Pager) -> anyhow::Result<Shown> {
     let mut format: Box<dyn Format + '_> = match args.json {
-        true => Box::new(Json::new(&recording)),
-        false => Box::new(Graph::new(&recording)),
+        true => Box::new(Json::new(recording)),
+        false => Box::new(Graph::new(recording)),
     };
     let mut symbols = recording.symbols();
     let mut written = Ok(());
@@ -80,10 +91,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     });
     // Show everything before an error.
-    let written = written
-        .and_then(|()| format.finish(&mut out))
-        .and_then(|()| out.finish());
-    output::ended(written)?;
+    let written = written.and_then(|()| format.finish(&mut out));
+    let shown = match out.finish(written) {
+        Ok(Shown::No) => return Ok(Shown::No),
+        shown => shown.map(drop),
+    };
+    output::ended(shown)?;
     read?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Shown::Yes)
 }
