@@ -13,6 +13,7 @@ mod html;
 mod leftovers;
 mod model;
 mod output;
+mod percent;
 mod record;
 mod recording;
 mod report;

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use crate::{
+    percent,
     recording::{
         Comm,
         TaskName,
@@ -44,12 +45,11 @@ pub struct Share(pub u64, pub u64);
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(part, whole) = *self;
-        let percent = part as f64 * 100.0 / whole.max(1) as f64;
-        match percent {
-            0.0 => write!(f, "0 %"),
-            percent if percent < 0.5 => write!(f, "below 1 %"),
-            percent if part < whole && percent > 99.0 => write!(f, "over 99 %"),
-            percent => write!(f, "{percent:.0} %"),
+        let is_nearly_all = u128::from(part) * 100 > u128::from(whole) * 99;
+        match percent::rounded(part, whole, 100) {
+            0 if part != 0 => write!(f, "below 1 %"),
+            99.. if part < whole && is_nearly_all => write!(f, "over 99 %"),
+            percent => write!(f, "{percent} %"),
         }
     }
 }

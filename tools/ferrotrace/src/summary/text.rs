@@ -16,6 +16,7 @@ use crate::{
         Split,
         Sum, //
     },
+    percent,
     recording::state_name, //
 };
 
@@ -34,8 +35,7 @@ pub struct Percent(pub u64, pub u64);
 
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let per_mille = u128::from(self.0) * 1000 / u128::from(self.1.max(1));
-        f.pad(&format!("{}.{}", per_mille / 10, per_mille % 10))
+        f.pad(&percent::text(self.0, self.1))
     }
 }
 

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use crate::percent;
+
 /// A duration in ns, shown with three digits and a unit.
 pub struct Time(pub u64);
 
@@ -31,8 +33,7 @@ impl fmt::Display for Percent {
         if self.1 == 0 {
             return f.pad("-");
         }
-        let per_mille = u128::from(self.0) * 1000 / u128::from(self.1);
-        f.pad(&format!("{}.{}", per_mille / 10, per_mille % 10))
+        f.pad(&percent::text(self.0, self.1))
     }
 }
 
@@ -66,6 +67,7 @@ mod tests {
     #[test]
     fn parts() {
         assert_eq!(Percent(1, 3).to_string(), "33.3");
+        assert_eq!(Percent(2, 3).to_string(), "66.7");
         assert_eq!(Percent(u64::MAX, u64::MAX).to_string(), "100.0");
         assert_eq!(format!("{:>5}", Percent(0, 0)), "    -");
         assert_eq!(rate(5, 500_000_000), 10);

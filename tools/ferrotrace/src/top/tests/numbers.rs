@@ -16,7 +16,7 @@ use crate::{
 };
 
 fn percent(part: u64, sum: u64) -> String {
-    let per_mille = part * 1000 / sum;
+    let per_mille = (part * 1000 + sum / 2) / sum;
     format!("{}.{}", per_mille / 10, per_mille % 10)
 }
 
