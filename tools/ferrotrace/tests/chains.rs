@@ -135,7 +135,7 @@ fn the_text_of_the_summary_has_chains() {
     let text = output("summary", &path, &["-n", "2"]);
     let lines: Vec<_> = text.lines().map(str::trim_start).collect();
     for line in [
-        "BLOCKED/ms          max     count  TASK: CHAIN",
+        "BLOCKED/ms       max/ms     count  TASK: CHAIN",
         "586.789      343.321         2  chain-a: chain-b (poll_schedule_timeout.constprop.0) <- \
          chain-c (do_wait) <- sleep (hrtimer_nanosleep) <- hardirq",
         "568.063      325.477         2  chain-b: chain-c (do_wait) <- sleep (hrtimer_nanosleep) \

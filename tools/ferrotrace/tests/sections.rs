@@ -155,7 +155,7 @@ fn the_text_of_the_summary_has_both_tables() {
     let text = output("summary", &path, &["-n", "3"]);
     let lines: Vec<_> = text.lines().map(str::trim_start).collect();
     for line in [
-        "TOTAL/ms          run         wait        block          max     count  TASK: SECTION",
+        "TOTAL/ms       run/ms      wait/ms     block/ms       max/ms     count  TASK: SECTION",
         "110.757        3.193        0.733      106.830      110.698         2  app: load",
         "38.825            -            -            -       37.863         2  late: fetch (async)",
         "3 more sections (-n 0 shows all)",

@@ -219,3 +219,20 @@ fn text_shows_where_tasks_were_blocked() {
     assert!(text.contains("do_wait (S) <- sh-"), "{text}");
     assert!(text.contains("(-n 0 shows all)"), "{text}");
 }
+
+#[test]
+fn text_shows_units_and_losses() {
+    let path = recording("summary-units", "std-events");
+    let text = output("summary", &path, &[]);
+    let lines: Vec<_> = text.lines().map(str::trim_start).collect();
+    assert_eq!(lines[1], "no records lost");
+    for head in [
+        "RUN/ms      %      WAIT/ms      %     BLOCK/ms      %     calls  TASK",
+        "TOTAL/ms       run/ms      wait/ms     block/ms      self/ms       max/ms     calls  \
+         FUNCTION",
+        "BLOCKED/ms       max/ms     count  IN FUNCTION (STATE) <- WAKER",
+        "WAITED/ms       max/ms     count  BEHIND",
+    ] {
+        assert!(lines.contains(&head), "{head}\n{text}");
+    }
+}

@@ -51,6 +51,10 @@ pub use text::{
 /// CPU) and block (not runnable). So are those of the sections that programs mark through
 /// trace_marker. Other tables have the chains of wakeups behind long waits, and the triggers that
 /// fired.
+///
+/// "(12.244 ms unknown)" after a task is the time between its events for which the recording does
+/// not show its state, for example because records were lost. It is a part of the time of which
+/// the percentages are, so they add up to less than 100 then.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ferrotrace summary

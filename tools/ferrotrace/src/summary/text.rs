@@ -60,7 +60,7 @@ pub fn write(
         writeln!(
             out,
             "\n{:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>9}  FUNCTION",
-            "TOTAL/ms", "run", "wait", "block", "self", "max", "calls"
+            "TOTAL/ms", "run/ms", "wait/ms", "block/ms", "self/ms", "max/ms", "calls"
         )?;
         for (index, func) in summary.functions.iter().take(limit) {
             write!(out, "{:>12} ", Ms(func.total.wall()))?;
@@ -132,7 +132,7 @@ fn write_sections(out: &mut impl io::Write, summary: &Summary, limit: usize) -> 
     writeln!(
         out,
         "\n{:>12} {:>12} {:>12} {:>12} {:>12} {:>9}  TASK: SECTION",
-        "TOTAL/ms", "run", "wait", "block", "max", "count"
+        "TOTAL/ms", "run/ms", "wait/ms", "block/ms", "max/ms", "count"
     )?;
     for sums in summary.sections.iter().take(limit) {
         write!(out, "{:>12} ", Ms(sums.total))?;
@@ -167,7 +167,7 @@ fn write_triggers(out: &mut impl io::Write, summary: &Summary, limit: usize) -> 
 
 fn write_losses(out: &mut impl io::Write, summary: &Summary) -> io::Result<()> {
     if summary.losses == 0 {
-        return Ok(());
+        return writeln!(out, "no records lost");
     }
     let (losses, lost) = (summary.losses, summary.lost);
     let more = if summary.unknown_losses == 0 {
@@ -220,7 +220,7 @@ fn write_split(out: &mut impl io::Write, split: &Split) -> io::Result<()> {
 }
 
 fn write_head(out: &mut impl io::Write, total: &str, what: &str) -> io::Result<()> {
-    writeln!(out, "\n{total:>12} {:>12} {:>9}  {what}", "max", "count")
+    writeln!(out, "\n{total:>12} {:>12} {:>9}  {what}", "max/ms", "count")
 }
 
 fn write_sum(out: &mut impl io::Write, sum: &Sum) -> io::Result<()> {
