@@ -236,3 +236,47 @@ fn text_shows_units_and_losses() {
         assert!(lines.contains(&head), "{head}\n{text}");
     }
 }
+
+/// Returns the functions in the table with this head.
+fn functions<'a>(text: &'a str, head: &str) -> Vec<&'a str> {
+    let mut lines = text
+        .lines()
+        .skip_while(|line| !line.trim_start().starts_with(head));
+    let head = lines.next().unwrap_or_default();
+    assert!(head.is_empty() || head.ends_with("  FUNCTION"), "{text}");
+    let rows = lines.take_while(|line| !line.is_empty() && !line.contains(" more "));
+    rows.filter_map(|line| line.split_whitespace().last())
+        .collect()
+}
+
+#[test]
+fn short_tables_have_the_functions_by_each_time() {
+    let path = recording("summary-parts", "std-events");
+    let all = output("summary", &path, &[]);
+    let total = functions(&all, "TOTAL/ms");
+    assert_eq!(
+        total,
+        functions(&output("summary", &path, &["-s", "total"]), "TOTAL/ms")
+    );
+    let mut tables = 0;
+    for (part, head) in [
+        ("run", "RUN/ms  "),
+        ("wait", "WAIT/ms  "),
+        ("block", "BLOCK/ms  "),
+    ] {
+        let sorted = output("summary", &path, &["--sort", part]);
+        let expected = &functions(&sorted, "TOTAL/ms")[..5];
+        // The first table is that of tasks.
+        let (_, rest) = all.split_once("FUNCTION").expect("functions");
+        let found = functions(rest, head);
+        if expected == &total[..5] {
+            assert!(found.is_empty(), "{all}");
+        } else {
+            assert_eq!(found, expected, "{all}");
+            tables += 1;
+        }
+        let (_, rest) = sorted.split_once("FUNCTION").expect("functions");
+        assert!(!rest.contains("FUNCTION\n"), "{sorted}");
+    }
+    assert!(tables > 0, "{all}");
+}

@@ -65,7 +65,7 @@ pub struct Args {
     #[arg(default_value = "trace.dat")]
     file: PathBuf,
     /// Sorts by this time, the largest first.
-    #[arg(short, long, value_enum, default_value_t = Sort::Total, value_name = "KEY")]
+    #[arg(short, long, value_enum, default_value_t = Sort::All, value_name = "KEY")]
     sort: Sort,
     /// The maximum number of lines in each table; 0 is all.
     #[arg(short = 'n', long, default_value_t = 10, value_name = "N")]
@@ -78,6 +78,8 @@ pub struct Args {
 /// By what tables are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
+    /// The duration. Short tables have the functions with the largest run, wait and block times.
+    All,
     /// The duration.
     Total,
     /// The time on a CPU.
@@ -95,7 +97,7 @@ impl Sort {
     /// Returns the number to sort by.
     fn key(self, total: &Split, own: &Split) -> u64 {
         match self {
-            Self::Total => total.wall(),
+            Self::All | Self::Total => total.wall(),
             Self::Run => total.run,
             Self::Wait => total.wait,
             Self::Block => total.block,
@@ -139,7 +141,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let written = match args.json {
         true => json::write(&mut out, &summary, symbols.names()),
-        false => text::write(&mut out, &summary, symbols.names(), args.limit),
+        false => {
+            let limit = match args.limit {
+                0 => usize::MAX,
+                limit => limit,
+            };
+            let tables = text::Tables {
+                limit,
+                has_parts: args.sort == Sort::All,
+            };
+            text::write(&mut out, &summary, symbols.names(), &tables)
+        }
     };
     crate::output::ended(written.and_then(|()| out.flush()))?;
     Ok(ExitCode::SUCCESS)

@@ -40,7 +40,7 @@ impl SectionSums {
     fn key(&self, sort: Sort) -> u64 {
         let split = self.split.unwrap_or_default();
         match sort {
-            Sort::Total | Sort::Own => self.total,
+            Sort::All | Sort::Total | Sort::Own => self.total,
             Sort::Run => split.run,
             Sort::Wait => split.wait,
             Sort::Block => split.block,

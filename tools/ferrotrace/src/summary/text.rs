@@ -3,13 +3,18 @@
 //! The summary as text.
 
 use std::{
+    cmp::Reverse,
     fmt,
     io, //
 };
 
-use super::collect::{
-    Summary,
-    TaskSums, //
+use super::{
+    collect::{
+        FuncSums,
+        Summary,
+        TaskSums, //
+    },
+    Sort, //
 };
 use crate::{
     model::{
@@ -39,14 +44,25 @@ impl fmt::Display for Percent {
     }
 }
 
-/// Writes the summary, with up to `limit` lines in each table.
+/// The maximum number of lines in the tables of functions by run, wait and block time.
+const PART_LINES: usize = 5;
+
+/// Which tables are written.
+pub struct Tables {
+    /// The maximum number of lines in each table.
+    pub limit: usize,
+    /// Whether there are short tables of functions by run, wait and block time.
+    pub has_parts: bool,
+}
+
+/// Writes the summary.
 pub fn write(
     out: &mut impl io::Write,
     summary: &Summary,
     names: &[String],
-    limit: usize,
+    tables: &Tables,
 ) -> io::Result<()> {
-    let limit = if limit == 0 { usize::MAX } else { limit };
+    let limit = tables.limit;
     let name = |index: usize| names.get(index).map_or("?", String::as_str);
     writeln!(
         out,
@@ -78,6 +94,16 @@ pub fn write(
             }
         }
         write_rest(out, summary.functions.len(), limit, "functions")?;
+        if tables.has_parts {
+            for (head, sort) in [
+                ("RUN/ms", Sort::Run),
+                ("WAIT/ms", Sort::Wait),
+                ("BLOCK/ms", Sort::Block),
+            ] {
+                let rows = by_part(&summary.functions, sort, PART_LINES.min(limit));
+                write_part(out, head, &rows, |index| name(index))?;
+            }
+        }
     }
     if !summary.blocked.is_empty() {
         write_head(out, "BLOCKED/ms", "IN FUNCTION (STATE) <- WAKER")?;
@@ -106,6 +132,43 @@ pub fn write(
     write_chains(out, summary, names, limit)?;
     write_sections(out, summary, limit)?;
     write_triggers(out, summary, limit)
+}
+
+/// Returns the functions with the largest times of one part, and these times. There are none if the
+/// table by total time begins with the same functions.
+fn by_part(functions: &[(usize, FuncSums)], sort: Sort, limit: usize) -> Vec<(usize, u64, u64)> {
+    let row = |(index, func): &(usize, FuncSums)| {
+        let part = sort.key(&func.total, &func.own);
+        (*index, part, func.calls)
+    };
+    let mut rows: Vec<_> = functions.iter().map(row).collect();
+    rows.sort_by_key(|(_, part, _)| Reverse(*part));
+    rows.truncate(limit);
+    rows.retain(|(_, part, _)| *part != 0);
+    let is_equal = rows
+        .iter()
+        .zip(functions)
+        .all(|(row, (index, _))| row.0 == *index);
+    match is_equal {
+        true => Vec::new(),
+        false => rows,
+    }
+}
+
+fn write_part<'a>(
+    out: &mut impl io::Write,
+    head: &str,
+    rows: &[(usize, u64, u64)],
+    name: impl Fn(usize) -> &'a str,
+) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{head:>12} {:>9}  FUNCTION", "calls")?;
+    for (index, part, calls) in rows {
+        writeln!(out, "{:>12} {calls:>9}  {}", Ms(*part), name(*index))?;
+    }
+    Ok(())
 }
 
 fn write_chains(
