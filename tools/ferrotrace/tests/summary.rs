@@ -216,8 +216,50 @@ fn text_shows_where_tasks_were_blocked() {
     let path = recording("summary-text", "std-events");
     let text = output("summary", &path, &["--sort", "block", "-n", "3"]);
     assert!(text.contains("IN FUNCTION (STATE) <- WAKER"), "{text}");
-    assert!(text.contains("do_wait (S) <- sh-"), "{text}");
+    assert!(text.contains("do_wait (S) <- sh (2 tasks)\n"), "{text}");
     assert!(text.contains("(-n 0 shows all)"), "{text}");
+}
+
+#[test]
+fn text_adds_up_wakers_of_one_name() {
+    let path = recording("summary-names", "std-events");
+    let text = output("summary", &path, &["-n", "0"]);
+    let mut sums: HashMap<String, (u64, u64)> = HashMap::new();
+    let summary = summary("std-events");
+    for row in summary["blocked"].as_array().expect("places") {
+        let comm = row["waker_comm"].as_str();
+        let waker = comm.unwrap_or_else(|| row["waker_context"].as_str().expect("a context"));
+        let function = row["function"].as_str().unwrap_or("?");
+        let key = format!(
+            "{function} ({}) <- {waker}",
+            row["state"].as_str().expect("a state")
+        );
+        let (count, total) = sums.entry(key).or_default();
+        *count += row["count"].as_u64().expect("a number");
+        *total += row["total_ns"].as_u64().expect("a time");
+    }
+    let places = text
+        .lines()
+        .filter(|line| line.contains(") <- ") && !line.ends_with("WAKER"));
+    let mut found = 0;
+    for line in places {
+        let words: Vec<_> = line.split_whitespace().collect();
+        // Without the id or the number of tasks, and without the numbers.
+        let name = match words[6].rsplit_once('-') {
+            Some((name, _)) if words.len() == 7 => name,
+            _ => words[6],
+        };
+        let key = format!("{} {} <- {name}", words[3], words[4]);
+        let (count, total) = sums.remove(&key).unwrap_or_else(|| panic!("{key}\n{text}"));
+        let us = (total + 500) / 1000;
+        let total = format!("{}.{:03}", us / 1000, us % 1000);
+        assert_eq!(
+            (words[0], words[2]),
+            (total.as_str(), count.to_string().as_str())
+        );
+        found += 1;
+    }
+    assert!(sums.is_empty() && found > 5, "{sums:?}");
 }
 
 #[test]

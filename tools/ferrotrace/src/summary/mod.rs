@@ -2,6 +2,7 @@
 
 //! `ferrotrace summary`: shows where the time went.
 
+mod by_name;
 mod chains;
 mod collect;
 mod json;

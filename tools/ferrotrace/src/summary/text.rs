@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::{
+    by_name,
     collect::{
         FuncSums,
         Summary,
@@ -22,7 +23,10 @@ use crate::{
         Sum, //
     },
     percent,
-    recording::state_name, //
+    recording::{
+        context_name,
+        state_name, //
+    },
 };
 
 /// A time in ms with three digits after the point.
@@ -107,27 +111,30 @@ pub fn write(
     }
     if !summary.blocked.is_empty() {
         write_head(out, "BLOCKED/ms", "IN FUNCTION (STATE) <- WAKER")?;
-        for (place, sum) in summary.blocked.iter().take(limit) {
-            write_sum(out, sum)?;
+        let rows = by_name::blocked(&summary.blocked);
+        for row in rows.iter().take(limit) {
+            write_sum(out, &row.sum)?;
+            let place = row.key;
             let function = place.caller.map_or("?", |func| name(func.index()));
             write!(out, "{function} ({}) <- ", state_name(place.state))?;
-            match place.waker.context {
-                0 => writeln!(out, "{}", place.waker.task)?,
-                _ => writeln!(out, "{}", place.waker.context_name())?,
+            match place.context {
+                0 => writeln!(out, "{}", row.tasks(place.comm))?,
+                context => writeln!(out, "{}", context_name(context))?,
             }
         }
-        write_rest(out, summary.blocked.len(), limit, "places")?;
+        write_rest(out, rows.len(), limit, "places")?;
     }
     if !summary.behind.is_empty() {
         write_head(out, "WAITED/ms", "BEHIND")?;
-        for (task, sum) in summary.behind.iter().take(limit) {
-            write_sum(out, sum)?;
-            match task.pid {
-                0 => writeln!(out, "{} (the CPU was idle)", task.comm)?,
-                _ => writeln!(out, "{task}")?,
+        let rows = by_name::behind(&summary.behind);
+        for row in rows.iter().take(limit) {
+            write_sum(out, &row.sum)?;
+            match row.is_idle() {
+                true => writeln!(out, "{} (the CPU was idle)", row.key)?,
+                false => writeln!(out, "{}", row.tasks(row.key))?,
             }
         }
-        write_rest(out, summary.behind.len(), limit, "tasks")?;
+        write_rest(out, rows.len(), limit, "tasks")?;
     }
     write_chains(out, summary, names, limit)?;
     write_sections(out, summary, limit)?;
