@@ -54,6 +54,20 @@ pub fn micros(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Parses the number of a process or a thread.
+pub fn task(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|number| i32::try_from(*number).is_ok())
+        .ok_or_else(|| "expected the number of a process or thread, such as 1234".into())
+}
+
+/// Parses a number of lines.
+pub fn lines(text: &str) -> Result<usize, String> {
+    text.parse()
+        .map_err(|_| "expected a number of lines, such as 20; 0 is all".into())
+}
+
 /// A threshold of the call graph: calls that take less are not recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Threshold(String);
@@ -126,6 +140,17 @@ mod tests {
             let error = micros(wrong).expect_err(wrong);
             assert!(error.contains(message), "{wrong}: {error}");
         }
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!(task("1234"), Ok(1234));
+        assert_eq!(lines("0"), Ok(0));
+        for wrong in ["", "abc", "-1", "1.5", "2147483648"] {
+            let error = task(wrong).expect_err(wrong);
+            assert!(error.contains("such as 1234"), "{error}");
+        }
+        assert!(lines("x").is_err_and(|error| error.contains("0 is all")));
     }
 
     #[test]

@@ -132,7 +132,7 @@ fn the_summary_adds_chains_up() {
 #[test]
 fn the_text_of_the_summary_has_chains() {
     let path = recording("chains-text", "chains");
-    let text = output("summary", &path, &["-n", "2"]);
+    let text = output("summary", &path, &["--limit", "2"]);
     let lines: Vec<_> = text.lines().map(str::trim_start).collect();
     for line in [
         "BLOCKED/ms       max/ms     count  TASK: CHAIN",
@@ -140,11 +140,11 @@ fn the_text_of_the_summary_has_chains() {
          chain-c (do_wait) <- sleep (hrtimer_nanosleep) <- hardirq",
         "568.063      325.477         2  chain-b: chain-c (do_wait) <- sleep (hrtimer_nanosleep) \
          <- hardirq",
-        "1 more chains (-n 0 shows all)",
+        "1 more chains (--limit 0 shows all)",
     ] {
         assert!(lines.contains(&line), "{line}\n{text}");
     }
-    let all = output("summary", &path, &["-n", "0"]);
+    let all = output("summary", &path, &["--limit", "0"]);
     let last = "532.619      317.959         2  chain-c: sleep (hrtimer_nanosleep) <- hardirq";
     assert!(all.contains(last) && !text.contains(last), "{all}");
     let other = output("summary", &recording("no-chains", "std-events"), &[]);

@@ -79,7 +79,7 @@ fn sums_are_those_of_tasks() {
         for part in PARTS {
             let member = format!("{part}_ns");
             let expected = times_of_tasks(&summary, &member, |comm, pid| format!("{comm}-{pid}"));
-            let stacks = folded(name, &[&format!("--{part}"), "--tid"]);
+            let stacks = folded(name, &[&format!("--{part}"), "--threads"]);
             assert_eq!(by_task(&stacks), expected, "{name}: {part}");
         }
         let expected = times_of_tasks(&summary, "total_ns", |comm, _| comm.to_owned());
@@ -182,7 +182,7 @@ fn grouped(number: u64) -> String {
 #[test]
 fn frames_have_the_times_of_tasks() {
     for name in RECORDINGS {
-        for arguments in [&["--tid"][..], &["--tid", "--block"]] {
+        for arguments in [&["--threads"][..], &["--threads", "--block"]] {
             let path = recording("flame", name);
             let svg = temporary("flame", &format!("{name}.svg"));
             let out = ["-o", svg.to_str().expect("UTF-8")];

@@ -88,7 +88,7 @@ fn task_text(row: &Value) -> String {
 fn numbers_are_those_of_the_summary() {
     for name in NAMES {
         let path = recording("html", name);
-        let page = write_page(&path, &["-n", "0"]);
+        let page = write_page(&path, &["--limit", "0"]);
         let summary = summary(&path);
         let tasks = [
             "total_ns",
@@ -321,7 +321,7 @@ fn sections_and_triggers_are_those_of_the_summary() {
     // The page has a title, and so has a line for each of them in each of the charts over time.
     assert_eq!(page.elements["title"], 1 + 4 * 2);
     assert_eq!(page.references.len(), 10, "links to the sections");
-    let limited = write_page(&path, &["-n", "1"]);
+    let limited = write_page(&path, &["--limit", "1"]);
     assert_eq!(limited.elements["title"], 1 + 4);
     for table in ["triggers", "sections"] {
         assert_eq!(limited.tables[table].len(), 1, "{table}");
@@ -342,7 +342,7 @@ fn chains_are_those_of_the_summary() {
     let intervals = ["total_ns", "max_ns", "count"];
     compare(&page, "chains", rows, texts, &intervals);
     assert_eq!(page.references.len(), 9, "links to the sections");
-    let limited = write_page(&path, &["-n", "1"]);
+    let limited = write_page(&path, &["--limit", "1"]);
     assert_eq!(limited.tables["chains"].len(), 1);
     let text = fs::read_to_string(path.with_extension("html")).expect("a page");
     assert!(text.contains("2 more chains: "));
@@ -387,8 +387,8 @@ fn names_are_escaped() {
     replace(&mut content, "do_wait", "</p><i>");
     let path = temporary("html", "names.dat");
     fs::write(&path, content).expect("a recording");
-    let page = write_page(&path, &["-n", "0"]);
-    let usual = write_page(&recording("html", "std-events"), &["-n", "0"]);
+    let page = write_page(&path, &["--limit", "0"]);
+    let usual = write_page(&recording("html", "std-events"), &["--limit", "0"]);
     // No name adds an element, but all are shown.
     assert_eq!(page.elements, usual.elements);
     for (frame, usual) in page.frames.iter().zip(&usual.frames) {
@@ -431,7 +431,7 @@ fn names_of_sections_are_escaped() {
 #[test]
 fn tables_are_limited() {
     let path = recording("html", "std-events");
-    let page = write_page(&path, &["-n", "3"]);
+    let page = write_page(&path, &["--limit", "3"]);
     for table in ["tasks", "blocked", "behind"] {
         assert_eq!(page.tables[table].len(), 3, "{table}");
     }

@@ -152,13 +152,13 @@ fn the_summary_adds_sections_up() {
 #[test]
 fn the_text_of_the_summary_has_both_tables() {
     let path = recording("sections-text", "sections");
-    let text = output("summary", &path, &["-n", "3"]);
+    let text = output("summary", &path, &["--limit", "3"]);
     let lines: Vec<_> = text.lines().map(str::trim_start).collect();
     for line in [
         "TOTAL/ms       run/ms      wait/ms     block/ms       max/ms     count  TASK: SECTION",
         "110.757        3.193        0.733      106.830      110.698         2  app: load",
         "38.825            -            -            -       37.863         2  late: fetch (async)",
-        "3 more sections (-n 0 shows all)",
+        "3 more sections (--limit 0 shows all)",
         "3.722686            110697600  app-130: section load if total > 50ms do start",
     ] {
         assert!(lines.contains(&line), "{line}\n{text}");

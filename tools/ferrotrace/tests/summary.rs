@@ -214,16 +214,16 @@ fn run_wait_and_block_are_the_total() {
 #[test]
 fn text_shows_where_tasks_were_blocked() {
     let path = recording("summary-text", "std-events");
-    let text = output("summary", &path, &["--sort", "block", "-n", "3"]);
+    let text = output("summary", &path, &["--sort", "block", "--limit", "3"]);
     assert!(text.contains("IN FUNCTION (STATE) <- WAKER"), "{text}");
     assert!(text.contains("do_wait (S) <- sh (2 tasks)\n"), "{text}");
-    assert!(text.contains("(-n 0 shows all)"), "{text}");
+    assert!(text.contains("(--limit 0 shows all)"), "{text}");
 }
 
 #[test]
 fn text_adds_up_wakers_of_one_name() {
     let path = recording("summary-names", "std-events");
-    let text = output("summary", &path, &["-n", "0"]);
+    let text = output("summary", &path, &["--limit", "0"]);
     let mut sums: HashMap<String, (u64, u64)> = HashMap::new();
     let summary = summary("std-events");
     for row in summary["blocked"].as_array().expect("places") {

@@ -34,6 +34,7 @@ use crate::{
         Recording,
         Symbols, //
     },
+    select::Selection,
 };
 use chrome::Chrome;
 use csv::Csv;
@@ -93,7 +94,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let path = args.output.as_deref();
     match args.format {
         Format::Folded => {
-            flame::folded(&args.file, flame::Part::Wall, flame::Threads::ByName, path)?
+            let all = Selection::default();
+            flame::folded(
+                &args.file,
+                flame::Part::Wall,
+                flame::Threads::ByName,
+                &all,
+                path,
+            )?;
         }
         Format::Chrome => stream(&args.file, path, &mut Chrome::default())?,
         Format::Csv => stream(&args.file, path, &mut Csv)?,

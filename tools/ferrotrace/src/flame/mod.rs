@@ -27,7 +27,11 @@ use crate::{
         Split, //
     },
     output::Output,
-    recording::Recording, //
+    recording::Recording,
+    select::{
+        Select,
+        Selection, //
+    },
 };
 
 pub use fold::{
@@ -81,16 +85,19 @@ impl Part {
 #[command(after_help = "Examples:
   ferrotrace flame
   ferrotrace flame --block -o blocked.svg trace.dat
-  ferrotrace flame --run --tid --folded | grep vfs_read")]
+  ferrotrace flame --wait -n 'nginx*'
+  ferrotrace flame --run --threads --folded | grep vfs_read")]
 pub struct Args {
     /// The recording, a file of 'ferrotrace record' or 'trace-cmd record'.
     #[arg(default_value = "trace.dat")]
     file: PathBuf,
     #[command(flatten)]
     part: PartArgs,
+    #[command(flatten)]
+    select: Select,
     /// Shows threads of the same name apart, each with its thread id.
     #[arg(long)]
-    tid: bool,
+    threads: bool,
     /// Prints folded stacks, one line each with its time in ns, instead of a picture.
     #[arg(long)]
     folded: bool,
@@ -132,27 +139,46 @@ impl PartArgs {
 /// Runs `ferrotrace flame`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let part = args.part.part();
-    let threads = match args.tid {
+    let threads = match args.threads {
         true => Threads::Apart,
         false => Threads::ByName,
     };
+    let selection = args.select.find(&args.file)?;
     if args.folded {
-        folded(&args.file, part, threads, args.output.as_deref())?;
+        folded(
+            &args.file,
+            part,
+            threads,
+            &selection,
+            args.output.as_deref(),
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
     let path = args.output.as_deref().unwrap_or(Path::new("trace.svg"));
-    with_stacks(&args.file, threads, Some(path), |folded, mut out| {
-        if folded.sum(part) == 0 {
-            bail!(
-                "{}: it has no {} time of tasks",
+    with_stacks(
+        &args.file,
+        threads,
+        &selection,
+        Some(path),
+        |folded, mut out| {
+            if folded.sum(part) == 0 {
+                bail!(
+                    "{}: it has no {} time of tasks",
+                    args.file.display(),
+                    part.name()
+                );
+            }
+            let selected = args.select.text().map(|text| format!(" of {text}"));
+            let title = format!(
+                "{}: {} time{}",
                 args.file.display(),
-                part.name()
+                part.name(),
+                selected.unwrap_or_default()
             );
-        }
-        let title = format!("{}: {} time", args.file.display(), part.name());
-        let written = svg(folded, part, &title, &mut out);
-        out.finish(written)
-    })?;
+            let written = svg(folded, part, &title, &mut out);
+            out.finish(written)
+        },
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -161,9 +187,10 @@ pub fn folded(
     recording: &Path,
     part: Part,
     threads: Threads,
+    selection: &Selection,
     path: Option<&Path>,
 ) -> anyhow::Result<()> {
-    with_stacks(recording, threads, path, |folded, mut out| {
+    with_stacks(recording, threads, selection, path, |folded, mut out| {
         let lines = folded.lines(part);
         let written = lines.iter().try_for_each(|line| writeln!(out, "{line}"));
         out.finish(written)
@@ -174,6 +201,7 @@ pub fn folded(
 fn with_stacks<T>(
     file: &Path,
     threads: Threads,
+    selection: &Selection,
     output: Option<&Path>,
     then: impl FnOnce(&Folded<'_>, Output) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
@@ -183,9 +211,9 @@ fn with_stacks<T>(
     let mut model = Model::default();
     let mut symbols = recording.symbols();
     recording.for_each(&mut symbols, |event, symbols| {
-        model.event(event, symbols, &mut stacks);
+        model.event(event, symbols, &mut selection.filter(&mut stacks));
         ControlFlow::Continue(())
     })?;
-    model.finish(&mut stacks);
+    model.finish(&mut selection.filter(&mut stacks));
     then(&stacks.fold(symbols.names(), threads), out)
 }

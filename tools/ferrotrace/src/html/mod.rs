@@ -38,10 +38,12 @@ use crate::{
     },
     output::Output,
     recording::Recording,
+    select::Select,
     summary::{
         Sort,
         Summary, //
     },
+    units,
 };
 use collect::Details;
 use page::{
@@ -57,7 +59,8 @@ use page::{
 #[command(after_help = "Examples:
   ferrotrace html
   ferrotrace html trace.dat -o slow.html
-  ferrotrace html -n 200 trace.dat")]
+  ferrotrace html --limit 200 trace.dat
+  ferrotrace html -n 'nginx*' -o nginx.html")]
 pub struct Args {
     /// The recording, a file of 'ferrotrace record' or 'trace-cmd record'.
     #[arg(default_value = "trace.dat")]
@@ -65,8 +68,10 @@ pub struct Args {
     /// The file to write.
     #[arg(short, long, default_value = "trace.html", value_name = "FILE")]
     output: PathBuf,
+    #[command(flatten)]
+    select: Select,
     /// The maximum number of lines in each table; 0 is all.
-    #[arg(short = 'n', long, default_value_t = 30, value_name = "N")]
+    #[arg(long, default_value_t = 30, value_name = "N", value_parser = units::lines)]
     limit: usize,
 }
 
@@ -113,21 +118,23 @@ impl Visitor for Collected {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let recording = Recording::open(&args.file)?;
     let mut out = Output::create(Some(&args.output), &args.file)?;
+    let selection = args.select.find(&args.file)?;
     let mut collected = Collected::default();
     let mut model = Model::default();
     let mut symbols = recording.symbols();
     recording.for_each(&mut symbols, |event, symbols| {
-        collected.summary.count(event);
+        collected.summary.count(event, &selection);
         collected.details.begin(event.time);
-        model.event(event, symbols, &mut collected);
+        model.event(event, symbols, &mut selection.filter(&mut collected));
         ControlFlow::Continue(())
     })?;
-    model.finish(&mut collected);
+    model.finish(&mut selection.filter(&mut collected));
     collected.summary.finish(model.span(), Sort::Total);
     let page = Page::new(&Input {
         file: &args.file,
         kernel: recording.kernel(),
         cpus: recording.cpus(),
+        selected: args.select.text(),
         summary: &collected.summary,
         details: &collected.details,
         stacks: &collected.stacks,

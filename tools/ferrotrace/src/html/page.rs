@@ -63,6 +63,8 @@ pub struct Input<'a> {
     pub kernel: Option<String>,
     /// The number of its CPUs.
     pub cpus: usize,
+    /// The selection of tasks, unless these are all.
+    pub selected: Option<String>,
     /// The sums.
     pub summary: &'a Summary,
     /// The details that the summary does not have.
@@ -165,7 +167,7 @@ fn facts(input: &Input<'_>) -> Vec<(&'static str, String)> {
     let count = |number: usize| Grouped(number as u64).to_string();
     let calls = summary.functions.iter().map(|(_, func)| func.calls).sum();
     let unknown = || "unknown".to_owned();
-    vec![
+    let mut facts = vec![
         ("Kernel", input.kernel.clone().unwrap_or_else(unknown)),
         ("CPUs", count(input.cpus)),
         ("Duration", Short(summary.duration).to_string()),
@@ -173,7 +175,11 @@ fn facts(input: &Input<'_>) -> Vec<(&'static str, String)> {
         ("Functions", count(summary.functions.len())),
         ("Calls", Grouped(calls).to_string()),
         ("Events", Grouped(summary.events).to_string()),
-    ]
+    ];
+    if let Some(selected) = &input.selected {
+        facts.push(("Selected tasks only", selected.clone()));
+    }
+    facts
 }
 
 fn losses(summary: &Summary) -> Option<String> {

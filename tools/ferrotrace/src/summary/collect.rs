@@ -24,6 +24,7 @@ use crate::{
         Kind,
         TaskName, //
     },
+    select::Selection,
 };
 
 use super::{
@@ -110,16 +111,20 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Counts an event.
-    pub fn count(&mut self, event: &Event<'_>) {
+    /// Counts an event. Sections and triggers are those of the selected tasks.
+    pub fn count(&mut self, event: &Event<'_>, selection: &Selection) {
         if let Kind::Lost { records } = event.kind {
             self.losses += 1;
             self.lost += records.unwrap_or(0);
             self.unknown_losses += u64::from(records.is_none());
         } else {
             self.events += 1;
-            self.by_section.add(event);
-            self.triggers.extend(Trigger::of(event));
+            if let Kind::Section { task, .. } | Kind::Trigger { task, .. } = event.kind {
+                if selection.has(TaskId::new(task.pid, event.cpu)) {
+                    self.by_section.add(event);
+                    self.triggers.extend(Trigger::of(event));
+                }
+            }
         }
     }
 

@@ -30,6 +30,11 @@ use crate::{
         Recording,
         Symbols, //
     },
+    select::{
+        Select,
+        Selection, //
+    },
+    units,
 };
 
 pub use collect::{
@@ -59,17 +64,21 @@ pub use text::{
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ferrotrace summary
-  ferrotrace summary --sort block -n 5 trace.dat
+  ferrotrace summary --sort block --limit 5 trace.dat
+  ferrotrace summary -n 'nginx*'              where these tasks were blocked
+  ferrotrace summary -p 1234 -t 1300
   ferrotrace summary --json | jq '.functions[0]'")]
 pub struct Args {
     /// The recording, a file of 'ferrotrace record' or 'trace-cmd record'.
     #[arg(default_value = "trace.dat")]
     file: PathBuf,
+    #[command(flatten)]
+    select: Select,
     /// Sorts by this time, the largest first.
     #[arg(short, long, value_enum, default_value_t = Sort::All, value_name = "KEY")]
     sort: Sort,
     /// The maximum number of lines in each table; 0 is all.
-    #[arg(short = 'n', long, default_value_t = 10, value_name = "N")]
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = units::lines)]
     limit: usize,
     /// Prints one JSON object, in full; docs/reference/json.md describes it.
     #[arg(long)]
@@ -111,16 +120,17 @@ impl Sort {
 fn collect(
     recording: &Recording,
     symbols: &mut Symbols<'_>,
+    selection: &Selection,
     sort: Sort,
 ) -> anyhow::Result<Summary> {
     let mut summary = Summary::default();
     let mut model = Model::default();
     recording.for_each(symbols, |event, symbols| {
-        summary.count(event);
-        model.event(event, symbols, &mut summary);
+        summary.count(event, selection);
+        model.event(event, symbols, &mut selection.filter(&mut summary));
         ControlFlow::Continue(())
     })?;
-    model.finish(&mut summary);
+    model.finish(&mut selection.filter(&mut summary));
     summary.finish(model.span(), sort);
     Ok(summary)
 }
@@ -130,15 +140,16 @@ fn collect(
 pub fn write_json(file: &std::path::Path, out: &mut impl Write) -> anyhow::Result<()> {
     let recording = Recording::open(file)?;
     let mut symbols = recording.symbols();
-    let summary = collect(&recording, &mut symbols, Sort::Total)?;
+    let summary = collect(&recording, &mut symbols, &Selection::default(), Sort::Total)?;
     Ok(json::write(out, &summary, symbols.names())?)
 }
 
 /// Runs `ferrotrace summary`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let recording = Recording::open(&args.file)?;
+    let selection = args.select.find(&args.file)?;
     let mut symbols = recording.symbols();
-    let summary = collect(&recording, &mut symbols, args.sort)?;
+    let summary = collect(&recording, &mut symbols, &selection, args.sort)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     let written = match args.json {
         true => json::write(&mut out, &summary, symbols.names()),
@@ -150,6 +161,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let tables = text::Tables {
                 limit,
                 has_parts: args.sort == Sort::All,
+                selected: args.select.text(),
             };
             text::write(&mut out, &summary, symbols.names(), &tables)
         }

@@ -57,6 +57,8 @@ pub struct Tables {
     pub limit: usize,
     /// Whether there are short tables of functions by run, wait and block time.
     pub has_parts: bool,
+    /// The selection of tasks, unless these are all.
+    pub selected: Option<String>,
 }
 
 /// Writes the summary.
@@ -75,6 +77,9 @@ pub fn write(
         summary.events
     )?;
     write_losses(out, summary)?;
+    if let Some(selected) = &tables.selected {
+        writeln!(out, "selected tasks only: {selected}")?;
+    }
     write_tasks(out, summary, limit)?;
     if !summary.functions.is_empty() {
         writeln!(
@@ -306,6 +311,6 @@ fn write_sum(out: &mut impl io::Write, sum: &Sum) -> io::Result<()> {
 fn write_rest(out: &mut impl io::Write, len: usize, limit: usize, what: &str) -> io::Result<()> {
     match len.checked_sub(limit) {
         None | Some(0) => Ok(()),
-        Some(rest) => writeln!(out, "{:>12} more {what} (-n 0 shows all)", rest),
+        Some(rest) => writeln!(out, "{:>12} more {what} (--limit 0 shows all)", rest),
     }
 }
