@@ -4,13 +4,20 @@
 
 use std::time::Duration;
 
-use crate::control::Tasks;
+use crate::{
+    control::Tasks,
+    units, //
+};
+
+/// The limits of an interval.
+const SHORTEST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(3600);
 
 const EXAMPLES: &str = "\
 Examples:
   ferrotrace top                       all tasks
   ferrotrace top -p 1234               a process with all its threads
-  ferrotrace top -f -p 1234 -d 0.5     also its children, twice a second
+  ferrotrace top -f -p 1234 -d 500ms   also its children, twice a second
   ferrotrace top -n 'nginx*' -l 'vfs_*'  threads by name, and the times of some functions
   ferrotrace top --once -p 1234        prints one screen after one interval
 
@@ -37,8 +44,8 @@ pub struct Args {
     #[arg(long, conflicts_with = "functions")]
     pub no_calls: bool,
 
-    /// Length of an interval.
-    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    /// Length of an interval, such as 500ms or 2s. A number without a unit is in seconds.
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = interval)]
     pub delay: Duration,
 
     /// Prints one screen after one interval. It needs no terminal: the width is that of COLUMNS, or
@@ -79,13 +86,14 @@ impl Args {
     }
 }
 
-/// Parses a number of seconds, such as `0.5`.
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: Option<f64> = text.parse().ok();
-    let seconds = seconds.filter(|seconds| (0.1..=3600.0).contains(seconds));
-    seconds
-        .map(Duration::from_secs_f64)
-        .ok_or_else(|| "expected seconds from 0.1 to 3600, such as 0.5".into())
+/// Parses the length of an interval: a time with a unit, or a number of seconds as with `top`.
+fn interval(text: &str) -> Result<Duration, String> {
+    let time = match text.parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        Err(_) => units::duration(text).ok(),
+    };
+    time.filter(|time| (SHORTEST..=LONGEST).contains(time))
+        .ok_or_else(|| "expected a time from 100ms to 1h, such as 500ms, 2s or 0.5".into())
 }
 
 #[cfg(test)]
@@ -121,9 +129,21 @@ mod tests {
 
     #[test]
     fn intervals() {
-        assert_eq!(seconds("1"), Ok(Duration::from_secs(1)));
-        for wrong in ["", "0", "0.05", "-1", "4000", "1s", "nan", "inf"] {
-            assert!(seconds(wrong).is_err(), "{wrong}");
+        for (text, ms) in [
+            ("1", 1000),
+            ("0.5", 500),
+            ("1s", 1000),
+            ("500ms", 500),
+            ("0.1", 100),
+            ("1h", 3_600_000),
+            ("3600", 3_600_000),
+        ] {
+            assert_eq!(interval(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for wrong in [
+            "", "0", "0.05", "50ms", "-1", "4000", "2h", "1 week", "nan", "inf",
+        ] {
+            assert!(interval(wrong).is_err(), "{wrong}");
         }
     }
 }
