@@ -124,14 +124,17 @@ fn counters_that_do_not_exist_are_errors() {
     let path = recording("counters", "std-events");
     let out = temporary("counters", "x.pftrace");
     let out = out.to_str().expect("UTF-8");
-    for (counter, message) in [
-        ("task_run", "expected [GROUP:]EVENT:FIELD"),
-        ("nothing:x", "has no event 'nothing'"),
-        ("task_run:x", "no numeric field 'x'"),
-        ("task_run:comm", "no numeric field 'comm'"),
+    for (counter, status, message) in [
+        ("task_run", 2, "expected [GROUP:]EVENT:FIELD"),
+        ("task_run:", 2, "expected [GROUP:]EVENT:FIELD"),
+        ("a:b:c:d", 2, "expected [GROUP:]EVENT:FIELD"),
+        ("nothing:x", 1, "has no event 'nothing'"),
+        ("ferrotrace:nothing:x", 1, "has no event 'nothing'"),
+        ("task_run:x", 1, "no numeric field 'x'"),
+        ("task_run:comm", 1, "no numeric field 'comm'"),
     ] {
         let output = ferrotrace("timeline", &path, &["-o", out, "--counter", counter]);
-        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(output.status.code(), Some(status), "{counter}");
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(errors.contains(message), "{errors}");
     }

@@ -16,10 +16,7 @@ use std::{
     process::ExitCode, //
 };
 
-use anyhow::{
-    bail, //
-    Context,
-};
+use anyhow::Context;
 
 use crate::{
     model::Model,
@@ -59,9 +56,42 @@ pub struct Args {
     #[arg(short, long, default_value = "trace.pftrace", value_name = "FILE")]
     output: PathBuf,
     /// Shows a numeric field of an event as a counter; can be given several times.
-    #[arg(long, value_name = "[GROUP:]EVENT:FIELD")]
-    counter: Vec<String>,
+    #[arg(long, value_name = "[GROUP:]EVENT:FIELD", value_parser = FieldName::parse)]
+    counter: Vec<FieldName>,
 }
+
+/// The name of a field of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct FieldName {
+    /// The name as it was given.
+    text: String,
+    group: Option<String>,
+    event: String,
+    field: String,
+}
+
+impl FieldName {
+    /// Parses `[GROUP:]EVENT:FIELD`.
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        let words: Vec<_> = text.split(':').collect();
+        let (group, event, field) = match words[..] {
+            [event, field] => (None, event, field),
+            [group, event, field] => (Some(group), event, field),
+            _ => return Err(EXPECTED),
+        };
+        if words.iter().any(|word| word.is_empty()) {
+            return Err(EXPECTED);
+        }
+        Ok(Self {
+            text: text.to_owned(),
+            group: group.map(str::to_owned),
+            event: event.to_owned(),
+            field: field.to_owned(),
+        })
+    }
+}
+
+const EXPECTED: &str = "expected [GROUP:]EVENT:FIELD, such as sched:sched_switch:next_prio";
 
 /// A field that is shown as a counter.
 struct CounterField {
@@ -81,7 +111,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut writer = Writer::new(Output::create(Some(&args.output), &args.file)?);
     let mut counters = Vec::new();
     for (number, (name, (id, value))) in args.counter.iter().zip(fields).enumerate() {
-        let track = Tracks::counter(&mut writer, number, name);
+        let track = Tracks::counter(&mut writer, number, &name.text);
         counters.push(CounterField { id, value, track });
     }
     let mut model = Model::default();
@@ -130,15 +160,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the event and the field that `[GROUP:]EVENT:FIELD` names.
-fn find_field(recording: &Recording, name: &str) -> anyhow::Result<(u16, Number)> {
-    let Some((event, field)) = name.rsplit_once(':') else {
-        bail!("invalid counter '{name}' (expected [GROUP:]EVENT:FIELD)");
-    };
-    let format = match event.split_once(':') {
-        Some((group, event)) => recording.format_by_name(Some(group), event),
-        None => recording.format_by_name(None, event),
-    };
+/// Returns the event and the field of this name.
+fn find_field(recording: &Recording, name: &FieldName) -> anyhow::Result<(u16, Number)> {
+    let FieldName {
+        group,
+        event,
+        field,
+        ..
+    } = name;
+    let format = recording.format_by_name(group.as_deref(), event);
     let format = format.with_context(|| format!("the recording has no event '{event}'"))?;
     let number = recording.number(&format, field);
     let number = number.with_context(|| {
