@@ -9,17 +9,32 @@ use anyhow::{
     Context, //
 };
 
-use crate::tracefs::Instance;
+use crate::{
+    tracefs::Instance,
+    units, //
+};
 
 /// A selection of tasks.
 #[derive(clap::Args)]
 pub struct Tasks {
     /// Selects a process: all its threads, also those that start later. Can be repeated.
-    #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',')]
+    #[arg(
+        short,
+        long = "pid",
+        value_name = "PID",
+        value_delimiter = ',',
+        value_parser = units::task
+    )]
     pub pids: Vec<u32>,
 
     /// Selects a single thread. Can be repeated.
-    #[arg(short, long = "tid", value_name = "TID", value_delimiter = ',')]
+    #[arg(
+        short,
+        long = "tid",
+        value_name = "TID",
+        value_delimiter = ',',
+        value_parser = units::task
+    )]
     pub tids: Vec<u32>,
 
     /// Selects the threads whose name (comm) matches a pattern of *, ? and [a-z]. Can be repeated.

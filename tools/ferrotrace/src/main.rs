@@ -20,6 +20,7 @@ mod recording;
 mod report;
 mod select;
 mod signals;
+mod source;
 mod stats;
 mod summary;
 mod sys;

@@ -31,10 +31,10 @@ use crate::{
     recording::{
         Event,
         Kind,
-        Recording,
         TaskName,
         Waker, //
     },
+    source::Source,
     units,
 };
 
@@ -96,7 +96,7 @@ impl Select {
         if self.text().is_none() {
             return Ok(Selection::default());
         }
-        let recording = Recording::open(file)?;
+        let recording = Source::open(file)?;
         let mut tasks = Tasks::default();
         let mut model = Model::default();
         let mut symbols = recording.symbols();

@@ -2,7 +2,10 @@
 
 //! Sizes and durations with units, as the user types them.
 
-use std::time::Duration;
+use std::{
+    str::FromStr,
+    time::Duration, //
+};
 
 /// Parses a size in bytes: `4096`, `512k`, `8M` or `1G`. The units are powers of 1024, as those of
 /// perf.
@@ -62,6 +65,12 @@ pub fn task(text: &str) -> Result<u32, String> {
         .ok_or_else(|| "expected the number of a process or thread, such as 1234".into())
 }
 
+/// Parses a number that is not negative.
+pub fn count<N: FromStr>(text: &str) -> Result<N, &'static str> {
+    text.parse()
+        .map_err(|_| "expected a whole number, such as 5")
+}
+
 /// Parses a number of lines.
 pub fn lines(text: &str) -> Result<usize, String> {
     text.parse()
@@ -75,12 +84,14 @@ pub struct Threshold(String);
 impl Threshold {
     /// Parses `2ms`, or one of `total`, `run`, `wait` and `block` and a duration: `block 2ms`.
     pub fn parse(text: &str) -> Result<Self, String> {
+        const EXPECTED: &str = "expected [total|run|wait|block] TIME, such as 'block 2ms' or 2ms";
         let mut words = text.split_whitespace();
         let (part, time) = match (words.next(), words.next(), words.next()) {
             (Some(time), None, _) => ("total", time),
             (Some(part @ ("total" | "run" | "wait" | "block")), Some(time), None) => (part, time),
-            _ => return Err("expected [total|run|wait|block] TIME, such as 'block 2ms'".into()),
+            _ => return Err(EXPECTED.into()),
         };
+        duration(time).map_err(|_| EXPECTED)?;
         Ok(Self(format!("{part} {}", micros(time)?)))
     }
 

@@ -70,6 +70,14 @@ fn run(thread: &str, verb: &[&str], content: &[u8]) -> (i32, String) {
     )
 }
 
+/// Checks that an error names the file, except those of the handler for crashes of a library, which
+/// does not know it.
+fn check_name(thread: &str, text: &str) {
+    let has_name = text.contains(&format!("{thread}.dat: "));
+    let crashed = text.starts_with("ferrotrace: the recording is damaged: a library ");
+    assert!(has_name || crashed, "{text}");
+}
+
 fn check_error(what: &str, status: i32, text: &str) {
     assert_eq!(status, 1, "{what}: {text}");
     assert!(text.starts_with("ferrotrace: "), "{what}: {text}");
@@ -84,6 +92,7 @@ fn a_file_that_is_cut_off_is_an_error() {
         let len = whole.len() * cut / 200;
         let (status, text) = run("cut", VERBS[cut % VERBS.len()], &whole[..len]);
         check_error(&format!("{len} bytes"), status, &text);
+        check_name("cut", &text);
     }
 }
 
@@ -108,6 +117,7 @@ fn damaged_bytes_cause_no_panic() {
         let (status, text) = run("random", VERBS[n / 4 % VERBS.len()], &content);
         if status != 0 || !text.is_empty() {
             check_error(&format!("mutation {n}"), status, &text);
+            check_name("random", &text);
         }
     }
 }
@@ -125,5 +135,11 @@ fn other_files_are_no_recordings() {
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         check_error(message, output.status.code().expect("no signal"), &errors);
         assert!(errors.contains(message), "{errors}");
+        assert!(errors.contains(path.to_str().expect("UTF-8")), "{errors}");
     }
+    let missing = ferrotrace("html", "trace.dat".as_ref(), &[]);
+    let errors = String::from_utf8_lossy(&missing.stderr);
+    let expected = "ferrotrace: trace.dat: No such file or directory (create it with 'ferrotrace \
+                    record', or name the FILE to read)\n";
+    assert_eq!(errors, expected);
 }

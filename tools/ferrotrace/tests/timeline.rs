@@ -131,7 +131,11 @@ fn counters_that_do_not_exist_are_errors() {
         ("nothing:x", 1, "has no event 'nothing'"),
         ("ferrotrace:nothing:x", 1, "has no event 'nothing'"),
         ("task_run:x", 1, "no numeric field 'x'"),
-        ("task_run:comm", 1, "no numeric field 'comm'"),
+        (
+            "task_run:comm",
+            1,
+            "no numeric field 'comm' (it has pid, prio, state, run_ns)",
+        ),
     ] {
         let output = ferrotrace("timeline", &path, &["-o", out, "--counter", counter]);
         assert_eq!(output.status.code(), Some(status), "{counter}");

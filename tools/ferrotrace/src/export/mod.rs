@@ -31,10 +31,10 @@ use crate::{
     output::Output,
     recording::{
         Event,
-        Recording,
         Symbols, //
     },
     select::Selection,
+    source::Source,
 };
 use chrome::Chrome;
 use csv::Csv;
@@ -110,7 +110,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn stream(file: &Path, path: Option<&Path>, format: &mut dyn Stream) -> anyhow::Result<()> {
-    let recording = Recording::open(file)?;
+    let recording = Source::open(file)?;
     let mut out = Output::create(path, file)?;
     let mut model = Model::default();
     let mut symbols = recording.symbols();

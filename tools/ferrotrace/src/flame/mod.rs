@@ -27,11 +27,11 @@ use crate::{
         Split, //
     },
     output::Output,
-    recording::Recording,
     select::{
         Select,
         Selection, //
     },
+    source::Source,
 };
 
 pub use fold::{
@@ -205,7 +205,7 @@ fn with_stacks<T>(
     output: Option<&Path>,
     then: impl FnOnce(&Folded<'_>, Output) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let recording = Recording::open(file)?;
+    let recording = Source::open(file)?;
     let out = Output::create(output, file)?;
     let mut stacks = Stacks::default();
     let mut model = Model::default();

@@ -37,8 +37,8 @@ use crate::{
         Visitor, //
     },
     output::Output,
-    recording::Recording,
     select::Select,
+    source::Source,
     summary::{
         Sort,
         Summary, //
@@ -116,7 +116,7 @@ impl Visitor for Collected {
 ///
 /// If the recording is damaged, or if the page cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let recording = Recording::open(&args.file)?;
+    let recording = Source::open(&args.file)?;
     let mut out = Output::create(Some(&args.output), &args.file)?;
     let selection = args.select.find(&args.file)?;
     let mut collected = Collected::default();

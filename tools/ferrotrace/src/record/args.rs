@@ -73,7 +73,7 @@ pub struct Args {
     pub follow_work: bool,
 
     /// Records calls only down to this depth.
-    #[arg(short = 'D', long, value_name = "LEVELS")]
+    #[arg(short = 'D', long, value_name = "LEVELS", value_parser = units::count::<u32>)]
     pub max_depth: Option<u32>,
 
     /// Records no states of tasks (run, wait, block), which summary and timeline need.
@@ -116,7 +116,13 @@ pub struct Args {
     pub after: Option<Duration>,
 
     /// The number of files to keep, the newest ones.
-    #[arg(long, value_name = "N", default_value_t = 5, requires = "on")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        requires = "on",
+        value_parser = units::count::<usize>
+    )]
     pub keep: usize,
 
     /// File to write.
@@ -141,7 +147,7 @@ impl Args {
     pub fn check(&self) -> Result<(), &'static str> {
         let selects = !self.tasks.is_all();
         if self.all && selects {
-            Err("-a records all tasks: it cannot be combined with -p, -t or -n")
+            Err("-a records all tasks: it cannot be combined with -p, -t, -n or -G")
         } else if self.all && self.tasks.follow {
             Err("-a records all tasks: -f has no effect")
         } else if self.all && self.follow_work {
@@ -237,12 +243,37 @@ mod tests {
         for wrong in [
             "",
             "-a -p 1",
+            "-a -G /x",
             "-a -f",
             "-a --follow-work",
             "-p 1 --no-calls --no-events",
             "-a --no-calls -l x",
         ] {
             assert!(parse(wrong).check().is_err(), "{wrong}");
+        }
+        assert!(parse("-a -p 1")
+            .check()
+            .is_err_and(|error| error.contains("-G")));
+    }
+
+    #[test]
+    fn errors_say_what_is_expected() {
+        for (line, expected) in [
+            ("-p abc", "expected the number of a process or thread"),
+            ("-t 1,x", "expected the number of a process or thread"),
+            ("-a -D x", "expected a whole number, such as 5"),
+            (
+                "-a --on fork --keep some",
+                "expected a whole number, such as 5",
+            ),
+            (
+                "-a --over foo",
+                "expected [total|run|wait|block] TIME, such as 'block 2ms'",
+            ),
+        ] {
+            let words = std::iter::once("record").chain(line.split_whitespace());
+            let error = Cli::try_parse_from(words).err().expect(line).to_string();
+            assert!(error.contains(expected), "{line}: {error}");
         }
     }
 }

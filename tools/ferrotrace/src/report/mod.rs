@@ -21,9 +21,9 @@ use crate::{
     output,
     recording::{
         Event,
-        Recording,
         Symbols, //
     },
+    source::Source,
 };
 use graph::Graph;
 use json::Json;
@@ -64,19 +64,19 @@ trait Format {
 
 /// Runs `ferrotrace report`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let recording = Recording::open(&args.file)?;
+    let recording = Source::open(&args.file)?;
     let pager = match args.json {
         true => Pager::none(),
         false => Pager::new(),
     };
     if print(args, &recording, pager)? == Shown::No {
         // An open recording can be read once.
-        print(args, &Recording::open(&args.file)?, Pager::none())?;
+        print(args, &Source::open(&args.file)?, Pager::none())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(args: &Args, recording: &Recording, mut out: Pager) -> anyhow::Result<Shown> {
+fn print(args: &Args, recording: &Source, mut out: Pager) -> anyhow::Result<Shown> {
     let mut format: Box<dyn Format + '_> = match args.json {
         true => Box::new(Json::new(recording)),
         false => Box::new(Graph::new(recording)),

@@ -26,14 +26,12 @@ use crate::{
         Model,
         Split, //
     },
-    recording::{
-        Recording,
-        Symbols, //
-    },
+    recording::Symbols,
     select::{
         Select,
         Selection, //
     },
+    source::Source,
     units,
 };
 
@@ -118,7 +116,7 @@ impl Sort {
 
 /// Adds a recording up.
 fn collect(
-    recording: &Recording,
+    recording: &Source,
     symbols: &mut Symbols<'_>,
     selection: &Selection,
     sort: Sort,
@@ -138,7 +136,7 @@ fn collect(
 /// Writes what `ferrotrace summary --json` prints, for tests of other verbs.
 #[cfg(test)]
 pub fn write_json(file: &std::path::Path, out: &mut impl Write) -> anyhow::Result<()> {
-    let recording = Recording::open(file)?;
+    let recording = Source::open(file)?;
     let mut symbols = recording.symbols();
     let summary = collect(&recording, &mut symbols, &Selection::default(), Sort::Total)?;
     Ok(json::write(out, &summary, symbols.names())?)
@@ -146,7 +144,7 @@ pub fn write_json(file: &std::path::Path, out: &mut impl Write) -> anyhow::Resul
 
 /// Runs `ferrotrace summary`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let recording = Recording::open(&args.file)?;
+    let recording = Source::open(&args.file)?;
     let selection = args.select.find(&args.file)?;
     let mut symbols = recording.symbols();
     let summary = collect(&recording, &mut symbols, &selection, args.sort)?;

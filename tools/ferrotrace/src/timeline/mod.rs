@@ -26,6 +26,7 @@ use crate::{
         Number,
         Recording, //
     },
+    source::Source,
 };
 use convert::{
     Convert,
@@ -102,7 +103,7 @@ struct CounterField {
 
 /// Runs `ferrotrace timeline`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let recording = Recording::open(&args.file)?;
+    let recording = Source::open(&args.file)?;
     let fields: Vec<_> = args
         .counter
         .iter()
@@ -172,10 +173,13 @@ fn find_field(recording: &Recording, name: &FieldName) -> anyhow::Result<(u16, N
     let format = format.with_context(|| format!("the recording has no event '{event}'"))?;
     let number = recording.number(&format, field);
     let number = number.with_context(|| {
-        let names: Vec<_> = format.fields().map(|(name, _)| name).collect();
+        let names = format.fields().map(|(name, _)| name);
+        let numbers: Vec<_> = names
+            .filter(|name| recording.number(&format, name).is_some())
+            .collect();
         format!(
             "'{event}' has no numeric field '{field}' (it has {})",
-            names.join(", ")
+            numbers.join(", ")
         )
     })?;
     Ok((format.id(), number))

@@ -58,7 +58,7 @@ impl Args {
     /// Checks what the definition of the options cannot express. An error is one of usage.
     pub fn check(&self) -> Result<(), &'static str> {
         match self.tasks.follow && self.tasks.is_all() {
-            true => Err("all tasks are shown: -f has no effect without -p, -t or -n"),
+            true => Err("all tasks are shown: -f has no effect without -p, -t, -n or -G"),
             false => Ok(()),
         }
     }
