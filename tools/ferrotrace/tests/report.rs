@@ -73,7 +73,10 @@ fn each_line_of_json_is_an_object() {
         let path = recording("report-json", name);
         let mut last = 0;
         let mut calls = 0;
-        for line in output("report", &path, &["--json"]).lines() {
+        let text = output("report", &path, &["--json"]);
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some(r#"{"schema":"ferrotrace-report-1"}"#));
+        for line in lines {
             let event: serde_json::Value = serde_json::from_str(line).expect(line);
             let time = event["time_ns"].as_u64().expect(line);
             assert!(time >= last, "events are sorted by time: {line}");

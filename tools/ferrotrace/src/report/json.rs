@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Events as JSON, one object a line. `docs/reference/json.md` describes the objects; adding
-//! members is compatible.
+//! Events as JSON, one object a line, after one that names the schema. `docs/reference/json.md`
+//! describes the objects; adding members is compatible.
 
 use std::{
     collections::BTreeMap,
@@ -30,6 +30,12 @@ use crate::recording::{
 /// The writer of JSON.
 pub struct Json<'a> {
     recording: &'a Recording,
+}
+
+/// The first line.
+#[derive(Serialize)]
+struct Head {
+    schema: &'static str,
 }
 
 #[derive(Serialize)]
@@ -420,6 +426,12 @@ impl<'a> Json<'a> {
 }
 
 impl Format for Json<'_> {
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let schema = "ferrotrace-report-1";
+        serde_json::to_writer(&mut *out, &Head { schema })?;
+        out.write_all(b"\n")
+    }
+
     fn event(
         &mut self,
         out: &mut dyn Write,

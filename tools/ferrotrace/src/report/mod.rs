@@ -43,13 +43,20 @@ pub struct Args {
     /// The recording, a file of 'ferrotrace record' or 'trace-cmd record'.
     #[arg(default_value = "trace.dat")]
     file: PathBuf,
-    /// Prints one JSON object a line for each event; docs/reference/json.md describes them.
+    /// Prints one JSON object a line for each event, after one with the schema;
+    /// docs/reference/json.md describes them.
     #[arg(long)]
     json: bool,
 }
 
 /// A format of the report.
 trait Format {
+    /// Writes what is before all events.
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let _ = out;
+        Ok(())
+    }
+
     /// Writes an event, or keeps it until more is known.
     fn event(
         &mut self,
@@ -82,9 +89,11 @@ fn print(args: &Args, recording: &Source, mut out: Pager) -> anyhow::Result<Show
         false => Box::new(Graph::new(recording)),
     };
     let mut symbols = recording.symbols();
-    let mut written = Ok(());
+    let mut written = format.begin(&mut out);
     let read = recording.for_each(&mut symbols, |event, symbols| {
-        written = format.event(&mut out, event, symbols);
+        if written.is_ok() {
+            written = format.event(&mut out, event, symbols);
+        }
         match written {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),

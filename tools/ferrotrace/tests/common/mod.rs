@@ -103,7 +103,8 @@ pub fn word<'a>(line: &'a str, name: &str) -> &'a str {
 /// times and their CPUs.
 pub fn reported(recording: &Path, names: &[&str]) -> Vec<Value> {
     let report = output("report", recording, &["--json"]);
-    let events = report.lines().map(|line| {
+    // The first line has the schema.
+    let events = report.lines().skip(1).map(|line| {
         let mut event: Value = serde_json::from_str(line).expect(line);
         let object = event.as_object_mut().expect("an object");
         assert!(object.remove("time_ns").is_some() && object.remove("cpu").is_some());
