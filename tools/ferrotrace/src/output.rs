@@ -42,6 +42,8 @@ use rustix::fs::{
     CWD, //
 };
 
+use crate::units::Size;
+
 /// Returns the result of writing to standard output. A reader that went away, for example `head`,
 /// is not an error.
 pub fn ended(written: io::Result<()>) -> anyhow::Result<()> {
@@ -136,7 +138,8 @@ impl Output {
         }
     }
 
-    /// Ends the output: a new file gets its name. `written` is the result of writing to it.
+    /// Ends the output: a new file gets its name, which is printed to standard error. `written` is
+    /// the result of writing to it.
     ///
     /// # Errors
     ///
@@ -150,10 +153,15 @@ impl Output {
                 written => written.with_context(|| path.display().to_string()),
             },
             Place::New(new) => {
-                let path = new.path.clone();
+                let name = new.path.display().to_string();
+                let file = self.out.get_ref();
                 written
-                    .and_then(|()| new.publish(self.out.get_ref()))
-                    .with_context(|| path.display().to_string())
+                    .and_then(|()| new.publish(file))
+                    .with_context(|| name.clone())?;
+                let size = Size(file.metadata().map_or(0, |file| file.len()));
+                // The file is complete, even if standard error is not open.
+                let _ = writeln!(io::stderr(), "wrote {name} ({size})");
+                Ok(())
             }
         }
     }

@@ -3,6 +3,7 @@
 //! Sizes and durations with units, as the user types them.
 
 use std::{
+    fmt,
     str::FromStr,
     time::Duration, //
 };
@@ -24,6 +25,16 @@ pub fn size(text: &str) -> Result<u64, String> {
         .and_then(|number: u64| number.checked_mul(factor))
         .filter(|&size| size > 0)
         .ok_or_else(|| "expected a size such as 512k, 8M or 1G".into())
+}
+
+/// A number of bytes, shown in MB.
+pub struct Size(pub u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = self.0.div_ceil(100_000);
+        write!(f, "{}.{} MB", tenths / 10, tenths % 10)
+    }
 }
 
 /// Parses a duration: `500us`, `2ms`, `1.5s`, `10m` or `1h`. A number without a unit is an error,

@@ -138,3 +138,25 @@ fn devices_are_written_directly() {
         assert!(output.status.success(), "{verb:?}");
     }
 }
+
+#[test]
+fn the_name_of_a_file_is_printed() {
+    let directory = directory("names");
+    let recording = directory.join("x.dat");
+    fs::write(&recording, data("std-events.dat")).expect("a recording");
+    for verb in VERBS {
+        let out = directory.join("out");
+        let output = run(verb, &recording, &out);
+        let size = fs::metadata(&out).expect("a file").len().div_ceil(100_000);
+        let line = format!("wrote {} ({}.{} MB)\n", out.display(), size / 10, size % 10);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), line, "{verb:?}");
+        assert!(output.stdout.is_empty(), "{verb:?}");
+        for device in ["/dev/stdout", "/dev/null"] {
+            let output = run(verb, &recording, Path::new(device));
+            assert!(
+                output.status.success() && output.stderr.is_empty(),
+                "{verb:?}"
+            );
+        }
+    }
+}

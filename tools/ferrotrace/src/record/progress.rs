@@ -3,7 +3,6 @@
 //! How far a recording is: a line on the terminal while it runs, and one at its end.
 
 use std::{
-    fmt,
     io::{
         stderr,
         stdout,
@@ -19,7 +18,10 @@ use indicatif::{
 };
 
 use super::args::Args;
-use crate::stats::Stats;
+use crate::{
+    stats::Stats,
+    units::Size, //
+};
 
 /// The line on the terminal. It is not shown if a command uses the terminal.
 pub struct Progress(ProgressBar);
@@ -115,16 +117,6 @@ pub fn result(file: &Path, stats: &Stats, bytes: u64, time: Duration) -> String 
         Size(bytes),
         stats.lost,
     )
-}
-
-/// A number of bytes, shown in MB.
-struct Size(u64);
-
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tenths = self.0.div_ceil(100_000);
-        write!(f, "{}.{} MB", tenths / 10, tenths % 10)
-    }
 }
 
 #[cfg(test)]
