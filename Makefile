@@ -7,7 +7,7 @@
 override CMD := $(value CMD)
 export CMD
 export ARCH KERNEL KDIR PLUGINS EXTRA OUT CLIENTS SMP LOAD TIMEOUT MEM T JSON RETRY BRIEF DEADLINE \
-	SHARE ALSO SEED MINUTES ROUNDS ONLY ROWS
+	SHARE ALSO SEED MINUTES ROUNDS ONLY ROWS BIN DATADIR
 
 MAKEFLAGS += --no-print-directory
 
@@ -108,7 +108,7 @@ help:
 #:                     tracers, and measure the time; JSON=file writes the results as JSON
 #: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch, style, layers
 #: make tools          build the command `ferrotrace` and the plugin of trace-cmd, and install them
-#:                     in ~/.local/lib/traceevent/plugins or in PLUGINS=directory
+#:                     in ~/.local, or in PLUGINS=directory, BIN=directory, DATADIR=directory
 #: make setup          only fetch and build the tools and kernels that the other commands need
 #: make clean          remove all build results from this directory
 #: make distclean      also empty the cache: the tool chain, the kernels, and test results

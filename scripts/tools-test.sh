@@ -4,8 +4,9 @@
 #
 # Tests `make tools`: the plugin is installed where libtraceevent looks for it, or in the directory
 # that was given. It can be loaded, and needs only symbols that every C library and every
-# libtraceevent has. The tests of the command `ferrotrace` that need no kernel pass. The last line
-# of output is `N passed, N failed, N skipped`.
+# libtraceevent has. Man pages and completions are installed next to the command. The tests of the
+# command `ferrotrace` that need no kernel pass. The last line of output is
+# `N passed, N failed, N skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -27,16 +28,27 @@ verdict() {
 	fi
 }
 
+# pages DIRECTORY: checks that it has the man pages and the completions.
+pages() {
+	grep -q '^.TH ferrotrace.-record 1 ' "$1/man/man1/ferrotrace-record.1" &&
+		test -e "$1/man/man1/ferrotrace.1" &&
+		test -e "$1/bash-completion/completions/ferrotrace" &&
+		test -e "$1/zsh/site-functions/_ferrotrace" &&
+		test -e "$1/fish/vendor_completions.d/ferrotrace.fish"
+}
+
 # Use another home directory, but the same caches.
 test_at_home() {
 	XDG_CACHE_HOME=${cache%/ferrotrace} HOME=$work/home "$top/scripts/tools.sh" --install &&
 		test -e "$work/home/.local/lib/traceevent/plugins/plugin_ferrotrace.so" &&
-		"$top/scripts/env.sh" "$work/home/.local/bin/ferrotrace" --version
+		"$top/scripts/env.sh" "$work/home/.local/bin/ferrotrace" --version &&
+		pages "$work/home/.local/share"
 }
 
 test_elsewhere() {
 	PLUGINS=$work/plugins BIN=$work/bin "$top/scripts/tools.sh" --install &&
-		test -e "$work/plugins/plugin_ferrotrace.so"
+		test -e "$work/plugins/plugin_ferrotrace.so" &&
+		pages "$work/share"
 }
 
 test_symbols() {

@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: [ARCH=...] [PLUGINS=DIRECTORY] [BIN=DIRECTORY] [RUSTC=...] tools.sh [--install]
+# Usage: [ARCH=...] [PLUGINS=DIRECTORY] [BIN=DIRECTORY] [DATADIR=DIRECTORY] [RUSTC=...]
+#        tools.sh [--install]
 #        [ARCH=...] tools.sh cargo COMMAND [ARGUMENT...]
 #
 # Builds the user-space part: the plugin of libtraceevent with which trace-cmd, perf and KernelShark
 # read compact records, and the command `ferrotrace`. The results are in build/tools-ARCH/.
 # --install copies the plugin to ~/.local/lib/traceevent/plugins, where all of them look for
-# plugins, or to PLUGINS, and the command to ~/.local/bin, or to BIN. The second form runs cargo for
-# the command, for example `tools.sh cargo test`.
+# plugins, or to PLUGINS, and the command to ~/.local/bin, or to BIN. Its man pages and the
+# completions for bash, zsh and fish are copied to the directory share next to BIN, or to DATADIR.
+# The second form runs cargo for the command, for example `tools.sh cargo test`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -40,6 +42,11 @@ run_cargo() {
 build_command() (
 	run_cargo build --release --quiet
 	cp "$top/build/cargo/$target/release/ferrotrace" "$out/"
+	[ "$arch" = $native ] || return 0
+	rm -rf "$out/man" "$out/completions"
+	for what in man completions; do
+		"$top/scripts/env.sh" "$out/ferrotrace" generate $what "$out/$what"
+	done
 )
 
 # Build the plugin without the standard library, so that it needs no newer C library than the
@@ -70,6 +77,16 @@ install() {
 	mkdir -p "$bin"
 	cp "$out/ferrotrace" "$bin/"
 	echo "ferrotrace is in $bin"
+	share=${DATADIR:-${bin%/*}/share}
+	for dir in man/man1 bash-completion/completions zsh/site-functions \
+		fish/vendor_completions.d; do
+		mkdir -p "$share/$dir"
+	done
+	cp "$out/man/"*.1 "$share/man/man1/"
+	cp "$out/completions/ferrotrace.bash" "$share/bash-completion/completions/ferrotrace"
+	cp "$out/completions/_ferrotrace" "$share/zsh/site-functions/"
+	cp "$out/completions/ferrotrace.fish" "$share/fish/vendor_completions.d/"
+	echo "its man pages and completions are in $share"
 }
 
 if [ "${1-}" = cargo ]; then
