@@ -397,3 +397,32 @@ fn a_chain_without_an_end_is_not_that_of_the_next_slice() {
     let waker = "chain-b-140: blocked for 325.477 ms in poll_schedule_timeout.constprop.0 (S)";
     assert_eq!(arguments[..2], [CHAIN[0], waker]);
 }
+
+#[test]
+fn calls_and_blocked_intervals_have_the_same_word_for_the_waker() {
+    let packets = timeline("std-events", &[]);
+    let interned = packets.iter().filter_map(|packet| packet.interned.as_ref());
+    let names: HashMap<_, _> = interned
+        .flat_map(|interned| &interned.argument_names)
+        .filter_map(|name| Some((name.id?, name.name.as_deref()?)))
+        .collect();
+    let mut calls = 0;
+    let mut intervals = 0;
+    for event in packets
+        .iter()
+        .filter_map(|packet| packet.track_event.as_ref())
+    {
+        let words: Vec<_> = event
+            .arguments
+            .iter()
+            .map(|argument| names[&argument.name_id.expect("a name")])
+            .collect();
+        assert!(!words.contains(&"by"), "{words:?}");
+        if words.contains(&"waker") {
+            let is_call = words.contains(&"block_ns");
+            calls += u32::from(is_call);
+            intervals += u32::from(!is_call);
+        }
+    }
+    assert!(calls > 10 && intervals > 10, "{calls} {intervals}");
+}

@@ -380,7 +380,7 @@ impl<W: Write> Visitor for Convert<'_, '_, W> {
             if let Some(caller) = blocked.caller {
                 arguments.push(Arg::In.text(self.symbols.name(caller)));
             }
-            arguments.push(Arg::By.text(blocked.waker.to_string()));
+            arguments.push(Arg::Waker.text(blocked.waker.to_string()));
         }
         match call.ending {
             Ending::Returned => {}

@@ -51,8 +51,8 @@ const COMMON: Common = Common {
 };
 
 /// The names of arguments, in the order of [`Arg`].
-const ARGUMENTS: [&str; 25] = [
-    "run_ns", "wait_ns", "block_ns", "switches", "state", "in", "by", "waker", "context", "since",
+const ARGUMENTS: [&str; 24] = [
+    "run_ns", "wait_ns", "block_ns", "switches", "state", "in", "waker", "context", "since",
     "prio", "cpu", "note", "cookie", "rule", "value", "chain", "waker_1", "waker_2", "waker_3",
     "waker_4", "waker_5", "waker_6", "waker_7", "waker_8",
 ];
@@ -66,7 +66,6 @@ pub enum Arg {
     Switches,
     State,
     In,
-    By,
     Waker,
     Context,
     Since,
