@@ -88,6 +88,69 @@ pub fn lines(text: &str) -> Result<usize, String> {
         .map_err(|_| "expected a number of lines, such as 20; 0 is all".into())
 }
 
+/// A moment of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// The time in ns since the beginning of the recording.
+    Since(u64),
+    /// A timestamp in ns.
+    Timestamp(u64),
+}
+
+impl Moment {
+    /// Returns the timestamp in a recording that begins at `first`.
+    pub fn after(self, first: u64) -> u64 {
+        match self {
+            Self::Since(ns) => first.saturating_add(ns),
+            Self::Timestamp(ns) => ns,
+        }
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (ns, unit) = match self {
+            Self::Since(ns) => (ns, "s"),
+            Self::Timestamp(ns) => (ns, ""),
+        };
+        let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+        write!(
+            f,
+            "{}{unit}",
+            text.trim_end_matches('0').trim_end_matches('.')
+        )
+    }
+}
+
+/// Parses a moment of a recording: a time with a unit since its beginning, or a timestamp in
+/// seconds.
+pub fn moment(text: &str) -> Result<Moment, &'static str> {
+    const EXPECTED: &str =
+        "expected a time since the beginning, such as 500ms or 1.5s, or a timestamp, such as 24.221";
+    let (number, unit) = split(text);
+    let moment = match unit {
+        "" => timestamp(number).map(Moment::Timestamp),
+        _ if number.parse() == Ok(0.0) => Some(Moment::Since(0)),
+        _ => {
+            let time = duration(text).ok();
+            time.and_then(|time| u64::try_from(time.as_nanos()).ok())
+                .map(Moment::Since)
+        }
+    };
+    moment.ok_or(EXPECTED)
+}
+
+/// Parses seconds with up to nine digits after the point. Returns ns.
+fn timestamp(text: &str) -> Option<u64> {
+    let (seconds, digits) = text.split_once('.').unwrap_or((text, "0"));
+    let seconds: u64 = seconds.parse().ok()?;
+    let ns: u64 = format!("{digits:0<9}")
+        .parse()
+        .ok()
+        .filter(|_| digits.len() <= 9)?;
+    seconds.checked_mul(1_000_000_000)?.checked_add(ns)
+}
+
 /// A threshold of the call graph: calls that take less are not recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Threshold(String);
@@ -173,6 +236,33 @@ mod tests {
             assert!(error.contains("such as 1234"), "{error}");
         }
         assert!(lines("x").is_err_and(|error| error.contains("0 is all")));
+    }
+
+    #[test]
+    fn moments() {
+        for (text, found, shown) in [
+            ("500ms", Moment::Since(500_000_000), "0.5s"),
+            ("1.5 s", Moment::Since(1_500_000_000), "1.5s"),
+            ("0s", Moment::Since(0), "0s"),
+            ("24.221238", Moment::Timestamp(24_221_238_000), "24.221238"),
+            ("120", Moment::Timestamp(120_000_000_000), "120"),
+        ] {
+            assert_eq!(moment(text), Ok(found), "{text}");
+            assert_eq!(found.to_string(), shown);
+        }
+        assert_eq!(Moment::Since(5).after(10), 15);
+        assert_eq!(Moment::Timestamp(5).after(10), 5);
+        for wrong in [
+            "",
+            "-1s",
+            "x",
+            "1.1.1",
+            "5 weeks",
+            "1.0123456789",
+            "99999999999999",
+        ] {
+            assert!(moment(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

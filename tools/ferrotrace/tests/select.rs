@@ -4,7 +4,10 @@
 
 mod common;
 
-use std::fs;
+use std::{
+    collections::BTreeMap,
+    fs, //
+};
 
 use common::{
     data,
@@ -108,19 +111,129 @@ fn stacks_of_a_task_are_the_same() {
     }
 }
 
+/// Returns the sums of a member of the rows of a table, by the value of another member.
+fn sums(summary: &Value, table: &str, key: &str, member: &str) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for row in rows(summary, table) {
+        let key = format!("{}{}", row[key], row["idle_cpu"]);
+        *sums.entry(key).or_default() += row[member].as_u64().expect(member);
+    }
+    sums.retain(|_, sum| *sum != 0);
+    sums
+}
+
+#[test]
+fn a_time_that_is_all_of_the_recording_changes_nothing() {
+    for name in [&NAMES[..], &["sections", "chains"]].concat() {
+        let all = summary(name, &[]);
+        assert_eq!(
+            summary(name, &["--from", "0s", "--to", "1h"]),
+            all,
+            "{name}"
+        );
+        assert_eq!(summary(name, &["--from", "0"]), all, "{name}");
+        let path = recording("select-all", name);
+        assert_eq!(
+            output("flame", &path, &["--folded", "--from", "0s"]),
+            output("flame", &path, &["--folded"]),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn times_add_up_if_the_recording_is_divided() {
+    for name in NAMES {
+        let all = summary(name, &[]);
+        let duration = all["duration_ns"].as_u64().expect("a time");
+        let limit = format!("{}ns", duration / 2);
+        let parts = [
+            summary(name, &["--to", &limit]),
+            summary(name, &["--from", &limit]),
+        ];
+        let durations = parts.each_ref().map(|part| part["duration_ns"].as_u64());
+        assert_eq!(
+            durations.map(Option::unwrap_or_default).iter().sum::<u64>(),
+            duration
+        );
+        let has_states = all["times_of_tasks"] == "events";
+        for (table, key, member) in [
+            ("tasks", "pid", "run_ns"),
+            ("tasks", "pid", "wait_ns"),
+            ("tasks", "pid", "block_ns"),
+            ("tasks", "pid", "unknown_ns"),
+            ("blocked", "function", "total_ns"),
+            ("waited_behind", "pid", "total_ns"),
+            ("functions", "name", "run_ns"),
+            ("functions", "name", "wait_ns"),
+            ("functions", "name", "block_ns"),
+        ] {
+            let mut found = sums(&parts[0], table, key, member);
+            for (key, ns) in sums(&parts[1], table, key, member) {
+                *found.entry(key).or_default() += ns;
+            }
+            let expected = sums(&all, table, key, member);
+            if has_states && table != "functions" {
+                assert_eq!(found, expected, "{name}: {table} {member}");
+                continue;
+            }
+            // A call that is cut has the times of the kernel, its parts those of the events.
+            for (key, ns) in &expected {
+                let difference = found.get(key).unwrap_or(&0).abs_diff(*ns);
+                assert!(
+                    difference < 100_000,
+                    "{name}: {table} {member} {key}: {difference}"
+                );
+            }
+        }
+        let path = recording("select-parts", name);
+        let folded = output("flame", &path, &["--folded", "--from", &limit]);
+        let ns = folded
+            .lines()
+            .filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok());
+        assert_eq!(
+            ns.sum::<u64>(),
+            sum(&parts[1], "tasks", "total_ns"),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn moments_outside_of_the_time_are_not_shown() {
+    let text = |arguments: &[&str]| {
+        let summary = summary("sections", arguments);
+        let triggers = rows(&summary, "triggers").iter();
+        let times: Vec<_> = triggers.filter_map(|row| row["time_ns"].as_u64()).collect();
+        times.iter().map(|time| time / 1000).collect::<Vec<_>>()
+    };
+    assert_eq!(text(&[]), [3_611_079, 3_722_686]);
+    assert_eq!(text(&["--from", "3.7"]), [3_722_686]);
+    assert_eq!(text(&["--to", "3.7"]), [3_611_079]);
+    let path = recording("select-page", "std-events");
+    let out = temporary("select-page", "x.html");
+    let out_name = out.to_str().expect("UTF-8");
+    let done = ferrotrace(
+        "html",
+        &path,
+        &["--from", "100ms", "--to", "0.5s", "-o", out_name],
+    );
+    assert!(done.status.success());
+    let page = fs::read_to_string(&out).expect("a page");
+    assert!(page.contains("<dt>Selection</dt><dd>--from 0.1s --to 0.5s</dd>"));
+    assert!(page.contains("<dt>Duration</dt><dd>400 ms</dd>"));
+}
+
 #[test]
 fn all_outputs_say_what_was_selected() {
     let path = recording("select-texts", "std-events");
     let text = output("summary", &path, &["-p", "120", "-n", "c*"]);
-    assert!(
-        text.contains("\nselected tasks only: -p 120 -n 'c*'\n"),
-        "{text}"
-    );
+    assert!(text.contains("\nselection: -p 120 -n 'c*'\n"), "{text}");
     for (verb, name, what) in [
         (
             "html",
             "x.html",
-            "<dt>Selected tasks only</dt><dd>-n &#39;c*&#39;</dd>",
+            "<dt>Selection</dt><dd>-n &#39;c*&#39;</dd>",
         ),
         ("flame", "x.svg", "wall time of -n &apos;c*&apos;"),
     ] {
@@ -151,6 +264,13 @@ fn a_selection_of_nothing_is_an_error() {
             1,
             "error.dat: the recording has no thread 99999",
         ),
+        (
+            ["--from", "1h"],
+            1,
+            "leave nothing (the recording has 0.912131 s, from 23.891382 on)",
+        ),
+        (["--to", "0s"], 1, "leave nothing"),
+        (["--to", "x"], 2, "expected a time since the beginning"),
         (["-p", "x"], 2, "expected the number of a process or thread"),
         (["--limit", "x"], 2, "expected a number of lines"),
     ] {

@@ -94,12 +94,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let path = args.output.as_deref();
     match args.format {
         Format::Folded => {
-            let all = Selection::default();
             flame::folded(
                 &args.file,
                 flame::Part::Wall,
                 flame::Threads::ByName,
-                &all,
+                Selection::default(),
                 path,
             )?;
         }

@@ -145,20 +145,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let selection = args.select.find(&args.file)?;
     if args.folded {
-        folded(
-            &args.file,
-            part,
-            threads,
-            &selection,
-            args.output.as_deref(),
-        )?;
+        folded(&args.file, part, threads, selection, args.output.as_deref())?;
         return Ok(ExitCode::SUCCESS);
     }
     let path = args.output.as_deref().unwrap_or(Path::new("trace.svg"));
     with_stacks(
         &args.file,
         threads,
-        &selection,
+        selection,
         Some(path),
         |folded, mut out| {
             if folded.sum(part) == 0 {
@@ -187,7 +181,7 @@ pub fn folded(
     recording: &Path,
     part: Part,
     threads: Threads,
-    selection: &Selection,
+    selection: Selection,
     path: Option<&Path>,
 ) -> anyhow::Result<()> {
     with_stacks(recording, threads, selection, path, |folded, mut out| {
@@ -201,19 +195,21 @@ pub fn folded(
 fn with_stacks<T>(
     file: &Path,
     threads: Threads,
-    selection: &Selection,
+    selection: Selection,
     output: Option<&Path>,
     then: impl FnOnce(&Folded<'_>, Output) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let recording = Source::open(file)?;
     let out = Output::create(output, file)?;
-    let mut stacks = Stacks::default();
+    let mut filter = selection.filter(Stacks::default());
     let mut model = Model::default();
     let mut symbols = recording.symbols();
     recording.for_each(&mut symbols, |event, symbols| {
-        model.event(event, symbols, &mut selection.filter(&mut stacks));
+        filter.event(event);
+        model.event(event, symbols, &mut filter);
         ControlFlow::Continue(())
     })?;
-    model.finish(&mut selection.filter(&mut stacks));
-    then(&stacks.fold(symbols.names(), threads), out)
+    model.finish(&mut filter);
+    filter.span(model.span())?;
+    then(&filter.visitor.fold(symbols.names(), threads), out)
 }

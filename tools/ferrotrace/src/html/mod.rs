@@ -37,6 +37,7 @@ use crate::{
         Visitor, //
     },
     output::Output,
+    recording::Kind,
     select::Select,
     source::Source,
     summary::{
@@ -119,17 +120,26 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let recording = Source::open(&args.file)?;
     let mut out = Output::create(Some(&args.output), &args.file)?;
     let selection = args.select.find(&args.file)?;
-    let mut collected = Collected::default();
+    let mut filter = selection.filter(Collected::default());
     let mut model = Model::default();
     let mut symbols = recording.symbols();
     recording.for_each(&mut symbols, |event, symbols| {
-        collected.summary.count(event, &selection);
-        collected.details.begin(event.time);
-        model.event(event, symbols, &mut selection.filter(&mut collected));
+        filter.event(event);
+        let begin = filter.start(event.time);
+        filter.visitor.details.begin(begin);
+        filter.visitor.summary.count(event);
+        if let Kind::Section { task, .. } | Kind::Trigger { task, .. } = event.kind {
+            if filter.shows(event, task) {
+                filter.visitor.summary.mark(event);
+            }
+        }
+        model.event(event, symbols, &mut filter);
         ControlFlow::Continue(())
     })?;
-    model.finish(&mut selection.filter(&mut collected));
-    collected.summary.finish(model.span(), Sort::Total);
+    model.finish(&mut filter);
+    let span = filter.span(model.span())?;
+    let mut collected = filter.visitor;
+    collected.summary.finish(span, Sort::Total);
     let page = Page::new(&Input {
         file: &args.file,
         kernel: recording.kernel(),

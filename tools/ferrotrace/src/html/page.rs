@@ -63,7 +63,7 @@ pub struct Input<'a> {
     pub kernel: Option<String>,
     /// The number of its CPUs.
     pub cpus: usize,
-    /// The selection of tasks, unless these are all.
+    /// The selection, unless it is all of the recording.
     pub selected: Option<String>,
     /// The sums.
     pub summary: &'a Summary,
@@ -177,7 +177,7 @@ fn facts(input: &Input<'_>) -> Vec<(&'static str, String)> {
         ("Events", Grouped(summary.events).to_string()),
     ];
     if let Some(selected) = &input.selected {
-        facts.push(("Selected tasks only", selected.clone()));
+        facts.push(("Selection", selected.clone()));
     }
     facts
 }

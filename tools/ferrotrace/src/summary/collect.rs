@@ -24,7 +24,6 @@ use crate::{
         Kind,
         TaskName, //
     },
-    select::Selection,
 };
 
 use super::{
@@ -111,21 +110,21 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Counts an event. Sections and triggers are those of the selected tasks.
-    pub fn count(&mut self, event: &Event<'_>, selection: &Selection) {
+    /// Counts an event.
+    pub fn count(&mut self, event: &Event<'_>) {
         if let Kind::Lost { records } = event.kind {
             self.losses += 1;
             self.lost += records.unwrap_or(0);
             self.unknown_losses += u64::from(records.is_none());
         } else {
             self.events += 1;
-            if let Kind::Section { task, .. } | Kind::Trigger { task, .. } = event.kind {
-                if selection.has(TaskId::new(task.pid, event.cpu)) {
-                    self.by_section.add(event);
-                    self.triggers.extend(Trigger::of(event));
-                }
-            }
         }
+    }
+
+    /// Adds a section that ended, or a trigger that fired.
+    pub fn mark(&mut self, event: &Event<'_>) {
+        self.by_section.add(event);
+        self.triggers.extend(Trigger::of(event));
     }
 
     /// Sorts all tables. `span` is the time of the recording.

@@ -26,7 +26,10 @@ use crate::{
         Model,
         Split, //
     },
-    recording::Symbols,
+    recording::{
+        Kind,
+        Symbols, //
+    },
     select::{
         Select,
         Selection, //
@@ -64,7 +67,7 @@ pub use text::{
   ferrotrace summary
   ferrotrace summary --sort block --limit 5 trace.dat
   ferrotrace summary -n 'nginx*'              where these tasks were blocked
-  ferrotrace summary -p 1234 -t 1300
+  ferrotrace summary -p 1234 --from 500ms --to 1.5s
   ferrotrace summary --json | jq '.functions[0]'")]
 pub struct Args {
     /// The recording, a file of 'ferrotrace record' or 'trace-cmd record'.
@@ -118,19 +121,26 @@ impl Sort {
 fn collect(
     recording: &Source,
     symbols: &mut Symbols<'_>,
-    selection: &Selection,
+    selection: Selection,
     sort: Sort,
 ) -> anyhow::Result<Summary> {
-    let mut summary = Summary::default();
+    let mut filter = selection.filter(Summary::default());
     let mut model = Model::default();
     recording.for_each(symbols, |event, symbols| {
-        summary.count(event, selection);
-        model.event(event, symbols, &mut selection.filter(&mut summary));
+        filter.event(event);
+        filter.visitor.count(event);
+        if let Kind::Section { task, .. } | Kind::Trigger { task, .. } = event.kind {
+            if filter.shows(event, task) {
+                filter.visitor.mark(event);
+            }
+        }
+        model.event(event, symbols, &mut filter);
         ControlFlow::Continue(())
     })?;
-    model.finish(&mut selection.filter(&mut summary));
-    summary.finish(model.span(), sort);
-    Ok(summary)
+    model.finish(&mut filter);
+    let span = filter.span(model.span())?;
+    filter.visitor.finish(span, sort);
+    Ok(filter.visitor)
 }
 
 /// Writes what `ferrotrace summary --json` prints, for tests of other verbs.
@@ -138,7 +148,7 @@ fn collect(
 pub fn write_json(file: &std::path::Path, out: &mut impl Write) -> anyhow::Result<()> {
     let recording = Source::open(file)?;
     let mut symbols = recording.symbols();
-    let summary = collect(&recording, &mut symbols, &Selection::default(), Sort::Total)?;
+    let summary = collect(&recording, &mut symbols, Selection::default(), Sort::Total)?;
     Ok(json::write(out, &summary, symbols.names())?)
 }
 
@@ -147,7 +157,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let recording = Source::open(&args.file)?;
     let selection = args.select.find(&args.file)?;
     let mut symbols = recording.symbols();
-    let summary = collect(&recording, &mut symbols, &selection, args.sort)?;
+    let summary = collect(&recording, &mut symbols, selection, args.sort)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     let written = match args.json {
         true => json::write(&mut out, &summary, symbols.names()),

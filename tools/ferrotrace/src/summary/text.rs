@@ -57,7 +57,7 @@ pub struct Tables {
     pub limit: usize,
     /// Whether there are short tables of functions by run, wait and block time.
     pub has_parts: bool,
-    /// The selection of tasks, unless these are all.
+    /// The selection, unless it is all of the recording.
     pub selected: Option<String>,
 }
 
@@ -78,7 +78,7 @@ pub fn write(
     )?;
     write_losses(out, summary)?;
     if let Some(selected) = &tables.selected {
-        writeln!(out, "selected tasks only: {selected}")?;
+        writeln!(out, "selection: {selected}")?;
     }
     write_tasks(out, summary, limit)?;
     if !summary.functions.is_empty() {

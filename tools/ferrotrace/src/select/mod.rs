@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Selects tasks of a recording. The model gets all events, so that it stays correct; only what it
-//! finds about the selected tasks is passed on.
+//! Selects tasks and a time of a recording. The model gets all events, so that it stays correct;
+//! only what it finds about the selection is passed on.
+
+mod filter;
+mod window;
 
 use std::{
     fmt,
@@ -19,11 +22,8 @@ use crate::{
     glob,
     model::{
         Call,
-        Chain,
         Interval,
         Model,
-        OpenCall,
-        State,
         Task,
         TaskId,
         Visitor, //
@@ -31,17 +31,19 @@ use crate::{
     recording::{
         Event,
         Kind,
-        TaskName,
-        Waker, //
+        TaskName, //
     },
     source::Source,
-    units,
+    units::{
+        self,
+        Moment, //
+    },
 };
 
 /// The number of bytes of a name that the kernel keeps.
 const NAME_LEN: usize = 15;
 
-/// The tasks that the user selects. The words are those of `ferrotrace record`.
+/// The tasks and the time that the user selects. The words are those of `ferrotrace record`.
 #[derive(clap::Args)]
 pub struct Select {
     /// Shows a process only: its main thread, and those of its threads whose start was recorded.
@@ -69,6 +71,15 @@ pub struct Select {
     /// repeated.
     #[arg(short, long = "name", value_name = "GLOB")]
     names: Vec<String>,
+
+    /// Shows only what happened after this time: 500ms or 1.5s since the beginning of the
+    /// recording; or, without a unit, the timestamp that 'ferrotrace report' prints.
+    #[arg(long, value_name = "TIME", value_parser = units::moment)]
+    from: Option<Moment>,
+
+    /// Shows only what happened before this time, as for --from.
+    #[arg(long, value_name = "TIME", value_parser = units::moment)]
+    to: Option<Moment>,
 }
 
 impl fmt::Display for Select {
@@ -76,13 +87,20 @@ impl fmt::Display for Select {
         let pids = self.pids.iter().map(|pid| format!("-p {pid}"));
         let tids = self.tids.iter().map(|tid| format!("-t {tid}"));
         let names = self.names.iter().map(|name| format!("-n '{name}'"));
-        let words: Vec<_> = pids.chain(tids).chain(names).collect();
+        let from = self.from.iter().map(|from| format!("--from {from}"));
+        let to = self.to.iter().map(|to| format!("--to {to}"));
+        let words: Vec<_> = pids
+            .chain(tids)
+            .chain(names)
+            .chain(from)
+            .chain(to)
+            .collect();
         f.write_str(&words.join(" "))
     }
 }
 
 impl Select {
-    /// Returns the text for a selection, unless it is that of all tasks.
+    /// Returns the text for a selection, unless it is all of the recording.
     pub fn text(&self) -> Option<String> {
         Some(self.to_string()).filter(|text| !text.is_empty())
     }
@@ -93,8 +111,8 @@ impl Select {
     ///
     /// If an option selects no task, or if the recording is damaged.
     pub fn find(&self, file: &Path) -> anyhow::Result<Selection> {
-        if self.text().is_none() {
-            return Ok(Selection::default());
+        if self.pids.is_empty() && self.tids.is_empty() && self.names.is_empty() {
+            return Ok(self.of(None));
         }
         let recording = Source::open(file)?;
         let mut tasks = Tasks::default();
@@ -139,9 +157,15 @@ impl Select {
                 );
             }
         }
-        Ok(Selection {
-            tasks: Some(selected),
-        })
+        Ok(self.of(Some(selected)))
+    }
+
+    fn of(&self, tasks: Option<FxHashSet<TaskId>>) -> Selection {
+        Selection {
+            tasks,
+            from: self.from,
+            to: self.to,
+        }
     }
 }
 
@@ -188,70 +212,13 @@ impl Visitor for Tasks {
     }
 }
 
-/// The tasks that are shown.
+/// The part of a recording that is shown.
 #[derive(Default)]
 pub struct Selection {
-    /// `None` if these are all tasks.
+    /// `None` if all tasks are shown.
     tasks: Option<FxHashSet<TaskId>>,
-}
-
-impl Selection {
-    /// Returns whether a task is shown.
-    pub fn has(&self, id: TaskId) -> bool {
-        self.tasks.as_ref().is_none_or(|tasks| tasks.contains(&id))
-    }
-
-    /// Returns a visitor that passes on to another one what is about the tasks that are shown.
-    pub fn filter<'a, V: Visitor>(&'a self, visitor: &'a mut V) -> Filter<'a, V> {
-        Filter {
-            selection: self,
-            visitor,
-        }
-    }
-}
-
-/// A visitor for the tasks of a selection.
-pub struct Filter<'a, V> {
-    selection: &'a Selection,
-    visitor: &'a mut V,
-}
-
-impl<V: Visitor> Visitor for Filter<'_, V> {
-    fn state_begin(&mut self, task: &Task, at: u64, state: State) {
-        if self.selection.has(task.id()) {
-            self.visitor.state_begin(task, at, state);
-        }
-    }
-
-    fn state_end(&mut self, task: &Task, interval: &Interval) {
-        if self.selection.has(task.id()) {
-            self.visitor.state_end(task, interval);
-        }
-    }
-
-    fn wakeup(&mut self, task: &Task, time: u64, waker: &Waker) {
-        if self.selection.has(task.id()) {
-            self.visitor.wakeup(task, time, waker);
-        }
-    }
-
-    fn call_begin(&mut self, task: &Task, call: &OpenCall) {
-        if self.selection.has(task.id()) {
-            self.visitor.call_begin(task, call);
-        }
-    }
-
-    fn call_end(&mut self, task: &Task, call: &Call) {
-        if self.selection.has(task.id()) {
-            self.visitor.call_end(task, call);
-        }
-    }
-
-    fn chain(&mut self, chain: &Chain) {
-        if self.selection.has(chain.id) {
-            self.visitor.chain(chain);
-        }
-    }
+    from: Option<Moment>,
+    to: Option<Moment>,
 }
 
 #[cfg(test)]
@@ -280,11 +247,14 @@ mod tests {
             pids: pids.to_vec(),
             tids: tids.to_vec(),
             names: names.iter().map(ToString::to_string).collect(),
+            from: None,
+            to: None,
         };
         let selection = select.among(&tasks()).map_err(|error| error.to_string())?;
+        let tasks = selection.tasks.expect("some tasks");
         let ids = [10, 11, 12, 0].into_iter();
         Ok(ids
-            .filter(|pid| selection.has(TaskId::new(*pid, 1)))
+            .filter(|pid| tasks.contains(&TaskId::new(*pid, 1)))
             .collect())
     }
 
