@@ -36,6 +36,7 @@ use anyhow::{
     Context, //
 };
 use rustix::fs::{
+    Access,
     AtFlags,
     Mode,
     OFlags,
@@ -96,6 +97,10 @@ impl Output {
             }
         } else if path.is_symlink() {
             return Self::direct(path).context(name);
+        }
+        if existing.is_some() {
+            // The directory decides whether a file can be replaced, not its own mode.
+            rustix::fs::access(path, Access::WRITE_OK).context(name.clone())?;
         }
         match New::create(path, existing.as_ref()) {
             Ok((file, new)) => Ok(Self::new(file, Place::New(new))),
@@ -177,6 +182,9 @@ impl Write for Output {
     }
 }
 
+/// The links to the open files of this process.
+const DESCRIPTORS: &str = "/proc/self/fd";
+
 /// A file that is written and has not its name yet.
 struct New {
     /// The path as the user gave it.
@@ -219,8 +227,12 @@ impl New {
         })
     }
 
-    /// Creates a file without a name, which never remains. Not each file system has them.
+    /// Creates a file without a name, which never remains. Not each file system has them, and it
+    /// gets its name through `/proc`.
     fn unnamed(&self) -> io::Result<File> {
+        if !Path::new(DESCRIPTORS).exists() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         let directory = match self.target.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
@@ -240,7 +252,7 @@ impl New {
     /// Moves the file to its path.
     fn publish(mut self, file: &File) -> io::Result<()> {
         if !self.is_named {
-            let file = format!("/proc/self/fd/{}", file.as_raw_fd());
+            let file = format!("{DESCRIPTORS}/{}", file.as_raw_fd());
             rustix::fs::linkat(CWD, file, CWD, &self.temporary, AtFlags::SYMLINK_FOLLOW)?;
             self.is_named = true;
         }

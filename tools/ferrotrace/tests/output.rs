@@ -5,8 +5,14 @@
 mod common;
 
 use std::{
-    fs,
-    os::unix::fs::symlink,
+    fs::{
+        self,
+        File, //
+    },
+    os::unix::fs::{
+        symlink,
+        PermissionsExt, //
+    },
     path::{
         Path,
         PathBuf, //
@@ -123,6 +129,25 @@ fn the_target_of_a_link_is_replaced() {
         assert_eq!(names(&directory), ["link", "target", "x.dat"]);
         assert!(directory.join("link").is_symlink());
     }
+}
+
+#[test]
+fn protected_files_are_not_replaced() {
+    let directory = directory("protected");
+    let recording = directory.join("x.dat");
+    fs::write(&recording, data("std-events.dat")).expect("a recording");
+    let out = directory.join("out");
+    fs::write(&out, "before").expect("a file");
+    let mode = fs::Permissions::from_mode(0o444);
+    fs::set_permissions(&out, mode.clone()).expect("a file");
+    let can_write = File::options().write(true).open(&out).is_ok();
+    let output = run(VERBS[0], &recording, &out);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    // Root can write to all files. The mode stays the same.
+    assert_eq!(output.status.success(), can_write, "{errors}");
+    assert_eq!(errors.contains("ermission denied"), !can_write, "{errors}");
+    let found = fs::metadata(&out).expect("a file").permissions().mode() & 0o777;
+    assert_eq!(found, mode.mode());
 }
 
 #[test]
