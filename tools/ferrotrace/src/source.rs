@@ -45,6 +45,11 @@ impl Source {
         })
     }
 
+    /// Adds the name of the file to an error.
+    pub fn in_file<T>(&self, result: anyhow::Result<T>) -> anyhow::Result<T> {
+        result.with_context(|| self.path.display().to_string())
+    }
+
     /// Calls `visit` for each event, as [`Recording::for_each`]. It can be called once.
     ///
     /// # Errors
@@ -55,9 +60,7 @@ impl Source {
         symbols: &mut Symbols<'_>,
         visit: impl FnMut(&Event<'_>, &Symbols<'_>) -> ControlFlow<()>,
     ) -> anyhow::Result<()> {
-        self.recording
-            .for_each(symbols, visit)
-            .with_context(|| self.path.display().to_string())
+        self.in_file(self.recording.for_each(symbols, visit))
     }
 }
 

@@ -267,7 +267,7 @@ fn a_selection_of_nothing_is_an_error() {
         (
             ["--from", "1h"],
             1,
-            "leave nothing (the recording has 0.912131 s, from 23.891382 on)",
+            "error.dat: --from and --to leave nothing (the recording has 0.912131 s, from 23.891382 on)",
         ),
         (["--to", "0s"], 1, "leave nothing"),
         (["--to", "x"], 2, "expected a time since the beginning"),

@@ -210,6 +210,6 @@ fn with_stacks<T>(
         ControlFlow::Continue(())
     })?;
     model.finish(&mut filter);
-    filter.span(model.span())?;
+    recording.in_file(filter.span(model.span()))?;
     then(&filter.visitor.fold(symbols.names(), threads), out)
 }

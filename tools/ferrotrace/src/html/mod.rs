@@ -137,7 +137,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         ControlFlow::Continue(())
     })?;
     model.finish(&mut filter);
-    let span = filter.span(model.span())?;
+    let span = recording.in_file(filter.span(model.span()))?;
     let mut collected = filter.visitor;
     collected.summary.finish(span, Sort::Total);
     let page = Page::new(&Input {

@@ -124,8 +124,7 @@ impl Select {
             ControlFlow::Continue(())
         })?;
         model.finish(&mut tasks);
-        self.among(&tasks)
-            .map_err(|error| error.context(file.display().to_string()))
+        recording.in_file(self.among(&tasks))
     }
 
     fn among(&self, tasks: &Tasks) -> anyhow::Result<Selection> {

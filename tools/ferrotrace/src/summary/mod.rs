@@ -138,7 +138,7 @@ fn collect(
         ControlFlow::Continue(())
     })?;
     model.finish(&mut filter);
-    let span = filter.span(model.span())?;
+    let span = recording.in_file(filter.span(model.span()))?;
     filter.visitor.finish(span, sort);
     Ok(filter.visitor)
 }
