@@ -263,7 +263,7 @@ fn last_message(log: &str) -> Option<&str> {
         .map(|(_, message)| message.trim())
 }
 
-/// A file of an instance that stays open. The kernel writes its text anew for each reading.
+/// A file of an instance that stays open. The kernel writes the text again each time.
 pub struct OpenFile {
     file: File,
     name: &'static str,

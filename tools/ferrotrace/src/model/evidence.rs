@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! What events say about other tasks than their own. If it contradicts the state of such a task,
-//! its events are missing: it has left the filter, or another filter is in use.
+//! An event also shows that other tasks than its own run. If this contradicts the state of such a
+//! task, its events are missing: it has left the filter, or another filter is in use.
 
 use rustc_hash::FxHashMap;
 

@@ -123,8 +123,7 @@ impl Model {
         let Some(subject) = update::subject(event) else {
             return;
         };
-        self.running
-            .check(event, subject, &mut self.tasks, visitor);
+        self.running.check(event, subject, &mut self.tasks, visitor);
         let task = self.tasks.entry(subject).or_insert_with(|| {
             let pid = subject.pid();
             Task::new(

@@ -242,7 +242,9 @@ impl Task {
     /// Its state is not known any more since its latest event.
     pub(super) fn lose(&mut self, visitor: &mut impl Visitor) {
         let mut ended: Option<Interval> = None;
-        let at = self.states.lose(self.last, |interval| ended = Some(interval));
+        let at = self
+            .states
+            .lose(self.last, |interval| ended = Some(interval));
         if let Some(interval) = ended {
             visitor.state_end(self, &interval);
         }

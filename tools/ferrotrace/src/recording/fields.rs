@@ -145,7 +145,9 @@ impl Bytes {
     #[inline]
     pub fn comm(&self, data: &[u8]) -> Option<Comm> {
         if self.field.size >= Comm::SIZE && !self.field.dynamic {
-            return Some(Comm::of_chunk(data.get(self.field.offset..)?.first_chunk()?));
+            return Some(Comm::of_chunk(
+                data.get(self.field.offset..)?.first_chunk()?,
+            ));
         }
         Some(Comm::new(self.all(data)?))
     }

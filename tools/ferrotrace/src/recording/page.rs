@@ -24,7 +24,7 @@ const TIME_STAMP: u32 = 31;
 const DELTA_BITS: u32 = 27;
 const STAMP_BITS: u32 = 59;
 
-/// A sub-buffer and a place in it: an iterator of the times of records and the places of their data.
+/// The records of a sub-buffer: an iterator of their times and of the places of their data.
 pub struct Records<'a> {
     page: &'a [u8],
     next: usize,
@@ -59,7 +59,10 @@ impl Iterator for Records<'_> {
             let start = self.next + 4;
             let (kind, delta) = match cfg!(target_endian = "little") {
                 true => (head & 0x1f, u64::from(head >> 5)),
-                false => (head >> DELTA_BITS, u64::from(head & ((1 << DELTA_BITS) - 1))),
+                false => (
+                    head >> DELTA_BITS,
+                    u64::from(head & ((1 << DELTA_BITS) - 1)),
+                ),
             };
             let start = match kind {
                 0 => {
@@ -231,7 +234,9 @@ mod tests {
         for _ in 0..20_000 {
             let mut page = page.clone();
             for _ in 0..3 {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
                 let at = (random >> 33) as usize % page.len();
                 page[at] = (random >> 24) as u8;
             }

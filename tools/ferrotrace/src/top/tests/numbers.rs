@@ -111,7 +111,7 @@ fn intervals_add_up() {
             continue;
         }
         let (sum, run) = (parts.sums[&pid].run, number(task, "run_ns"));
-        // The kernel wrote some records up to 12 ms late; their states were shown as lasting until then.
+        // The kernel wrote some records up to 12 ms late; until then, the states before were shown.
         assert!(sum.abs_diff(run) < 13_000_000, "{sum}: {task}");
         compared += usize::from(sum.abs_diff(run) < 50_000);
         late += usize::from(sum.abs_diff(run) >= 50_000);
