@@ -83,6 +83,7 @@ enum Kind {
     MaxGraphDepth,
     Thresholds,
     Profile,
+    Paths,
     Triggers,
     ChainThresh,
     Stats,
@@ -96,6 +97,7 @@ impl Kind {
             | Kind::MaxGraphDepth
             | Kind::Thresholds
             | Kind::Profile
+            | Kind::Paths
             | Kind::Triggers
             | Kind::ChainThresh => true,
             Kind::FollowFork | Kind::FollowWork | Kind::Stats => false,
@@ -178,6 +180,12 @@ static FILES: &[Description] = &[
         help: "times by function, task, place, waker and section in us; enable with options/ferro-profile; a write resets it",
     },
     Description {
+        name: c"profile_folded",
+        kind: Kind::Paths,
+        help: "times in ns by path of calls, for flame graphs; enable with \
+               options/ferro-profile and options/ferro-profile-paths; a write resets it",
+    },
+    Description {
         name: c"triggers",
         kind: Kind::Triggers,
         help: "rules, one a line: WHEN [if CONDITION] do ACTION, for example \
@@ -245,7 +253,8 @@ impl Control {
             Kind::FollowWork => self.set_follow_work(data),
             Kind::MaxGraphDepth => self.set_max_depth(data),
             Kind::Thresholds => self.set_thresholds(data),
-            Kind::Profile => self.clear_profile(),
+            Kind::Profile => self.clear(State::clear_profile),
+            Kind::Paths => self.clear(State::clear_paths),
             Kind::Triggers => self.set_triggers(data),
             Kind::ChainThresh => self.set_chain_thresh(data),
             Kind::Stats => Err(EBADF),
@@ -377,16 +386,23 @@ impl Control {
         Ok(())
     }
 
-    fn clear_profile(&mut self) -> Result {
+    fn clear(&mut self, clear: impl FnOnce(&mut State, usize) -> Result) -> Result {
         let mut state = STATE.lock();
-        state.as_mut().ok_or(ENODEV)?.clear_profile(self.serial)?;
+        clear(state.as_mut().ok_or(ENODEV)?, self.serial)?;
         self.replace = false;
         Ok(())
     }
 
     fn show_profile(&self, out: &SeqFile) -> Result {
         self.with(|state, array| match array.profile() {
-            Some(profile) => profile.show(out, state.gone()),
+            Some(profile) => profile.show(out, array.paths(), state.gone()),
+            None => Ok(()),
+        })?
+    }
+
+    fn show_paths(&self, out: &SeqFile) -> Result {
+        self.with(|state, array| match array.paths() {
+            Some(paths) => paths.show(out, state.gone()),
             None => Ok(()),
         })?
     }
@@ -482,8 +498,13 @@ impl ControlFile for Control {
     }
 
     fn show(&self, out: &SeqFile) -> Result {
-        let name = self.about.name.to_str().unwrap_or("?");
-        seq_print!(out, "# {}: {}\n", name, self.about.help);
+        // Programs read the paths, which have no syntax for comments.
+        let is_data = matches!(self.about.kind, Kind::Paths)
+            && self.with(|_, array| array.paths().is_some())?;
+        if !is_data {
+            let name = self.about.name.to_str().unwrap_or("?");
+            seq_print!(out, "# {}: {}\n", name, self.about.help);
+        }
         match self.about.kind {
             Kind::List(name) => {
                 let filter = self.with(|_, array| Arc::clone(array.filter()))?;
@@ -500,6 +521,7 @@ impl ControlFile for Control {
             }),
             Kind::Thresholds => self.show_thresholds(out),
             Kind::Profile => self.show_profile(out),
+            Kind::Paths => self.show_paths(out),
             Kind::Triggers => self.show_triggers(out),
             Kind::ChainThresh => self.show_chain_thresh(out),
             Kind::Stats => self.show_stats(out),
@@ -520,7 +542,9 @@ impl ControlFile for Control {
             input.refuse_size();
         }
         let fault = match self.about.kind {
-            Kind::List(_) | Kind::Profile | Kind::Triggers | Kind::Stats => Fault::TooMany,
+            Kind::List(_) | Kind::Profile | Kind::Paths | Kind::Triggers | Kind::Stats => {
+                Fault::TooMany
+            }
             Kind::FollowFork | Kind::FollowWork => Fault::NotASwitch,
             Kind::MaxGraphDepth => Fault::NotADepth,
             Kind::ChainThresh => Fault::NotMicroseconds,

@@ -85,6 +85,7 @@ use crate::{
     },
     profile::{
         self,
+        paths::Paths,
         Active,
         Profile, //
     },
@@ -118,6 +119,8 @@ pub(crate) struct Graph {
     accounting: Arc<sched::Registration<Accounting>>,
     /// The profile to which calls are added instead of being recorded.
     profile: Option<(Arc<Profile>, Active)>,
+    /// The paths to which calls are added as well.
+    paths: Option<Arc<Paths>>,
 }
 
 bind_graph_hook!(Graph);
@@ -127,11 +130,13 @@ impl Graph {
         recorder: Arc<Recorder>,
         accounting: Arc<sched::Registration<Accounting>>,
         profile: Option<Arc<Profile>>,
+        paths: Option<Arc<Paths>>,
     ) -> Self {
         Self {
             recorder,
             accounting,
             profile: profile.map(|profile| (profile, Active::new())),
+            paths,
         }
     }
 
@@ -291,10 +296,16 @@ impl GraphHook for Graph {
             return;
         }
         if let Some(profile) = self.profile() {
-            return match ret.task().switches() == frame.half() {
-                true => profile.add_call(ret.func, Split::undivided(total)),
-                false => self.add_divided(&ret.reborrow(), frame, total),
+            let split = match ret.task().switches() == frame.half() {
+                true => Split::undivided(total),
+                false => self.divide(ret.task(), frame, total).0,
             };
+            profile.add_call(ret.func, split);
+            if let Some(paths) = &self.paths {
+                let caller = |up| ret.caller(up).map(|caller| caller.func);
+                paths.add(ret.func, ret.depth(), &split, caller);
+            }
+            return;
         }
         let (split, switches) = self.divide(ret.task(), frame, total);
         if self.least_ns() != 0 && !self.limits().all_thresholds().reached_by(&split) {
@@ -305,6 +316,10 @@ impl GraphHook for Graph {
     }
 
     fn fast_path(&self, tag: u32) -> Option<FastPathConfig<'_>> {
+        // The fast path does not know the callers.
+        if self.paths.is_some() {
+            return None;
+        }
         Some(FastPathConfig {
             slow_mask: task_word::SEEN | task_word::TAG | task_word::NOTRACE | task_word::CHOSEN,
             slow_value: initial(tag),

@@ -107,6 +107,8 @@ pub(crate) mod option {
         COMPACT = c"ferro-compact", 0;
         /// Copies what the tasks write to `trace_marker` of the top trace array.
         MARKERS = c"ferro-markers", 0;
+        /// With `PROFILE`, adds up the times by path, too.
+        PATHS = c"ferro-profile-paths", 0;
     }
 
     /// Options whose data is known only when the call begins and is written with its entry.

@@ -68,6 +68,7 @@ use crate::{
     },
     profile::{
         gone::Gone,
+        paths::Paths,
         Profile, //
     },
     task_filter::TaskFilter,
@@ -111,6 +112,8 @@ pub(crate) struct Array {
     chain_thresh_ns: u64,
     /// The profile, from the start of profiling until it is cleared.
     profile: Option<Arc<Profile>>,
+    /// The same by path.
+    paths: Option<Arc<Paths>>,
 }
 
 /// Creates what the layers above add to a trace array: its control files and the options of the
@@ -159,6 +162,10 @@ impl Array {
 
     pub(crate) fn profile(&self) -> Option<&Profile> {
         self.profile.as_deref()
+    }
+
+    pub(crate) fn paths(&self) -> Option<&Paths> {
+        self.paths.as_deref()
     }
 
     pub(crate) fn is_recording(&self) -> bool {

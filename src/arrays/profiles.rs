@@ -20,6 +20,7 @@ use crate::{
     },
     profile::{
         gone::Gone,
+        paths::Paths,
         Profile, //
     },
 };
@@ -41,6 +42,17 @@ impl State {
         Ok(profile)
     }
 
+    /// Returns the paths of the array at `at`, which are created if there are none.
+    pub(super) fn open_paths(&mut self, at: usize) -> Result<Arc<Paths>> {
+        let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
+        if let Some(paths) = &array.paths {
+            return Ok(Arc::clone(paths));
+        }
+        let paths = Arc::new(Paths::new()?, GFP_KERNEL)?;
+        array.paths = Some(Arc::clone(&paths));
+        Ok(paths)
+    }
+
     /// Clears the profile of the trace array with this serial number, and frees its memory unless
     /// profiling continues.
     ///
@@ -56,10 +68,35 @@ impl State {
         } else if let Some(profile) = &array.profile {
             profile.clear();
         }
-        if self.arrays.iter().all(|array| array.profile.is_none()) {
+        self.clear_gone();
+        Ok(())
+    }
+
+    /// Clears the paths of the trace array with this serial number, and frees their memory unless
+    /// they are still added to.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` if there is no such trace array.
+    pub(crate) fn clear_paths(&mut self, serial: usize) -> Result {
+        let at = self.index_by_serial(serial).ok_or(ENODEV)?;
+        let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
+        let wanted = option::GRAPH | option::PROFILE | option::PATHS;
+        if array.hook.is_none() || array.recorder.flags() & wanted != wanted {
+            array.paths = None;
+        } else if let Some(paths) = &array.paths {
+            paths.clear();
+        }
+        self.clear_gone();
+        Ok(())
+    }
+
+    /// Forgets the names of functions that were unloaded, if nothing can refer to them.
+    fn clear_gone(&mut self) {
+        let mut arrays = self.arrays.iter();
+        if arrays.all(|array| array.profile.is_none() && array.paths.is_none()) {
             self.gone.clear();
         }
-        Ok(())
     }
 }
 
@@ -72,6 +109,9 @@ impl TextLeaves for Unloads {
             for array in &state.arrays {
                 if let Some(profile) = array.profile() {
                     profile.text_leaves(text, &mut state.gone);
+                }
+                if let Some(paths) = array.paths() {
+                    paths.text_leaves(text, &mut state.gone);
                 }
             }
         }

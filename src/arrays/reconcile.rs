@@ -71,6 +71,7 @@ impl State {
             follows_work: false,
             chain_thresh_ns: 0,
             profile: None,
+            paths: None,
             is_profiling: false,
         };
         self.next_serial = serial.wrapping_add(1);

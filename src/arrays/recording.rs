@@ -87,7 +87,12 @@ impl State {
             0 => None,
             _ => Some(self.open_profile(at)?),
         };
-        let graph = Graph::new(recorder, accounting, profile);
+        let both = option::PROFILE | option::PATHS;
+        let paths = match flags & both == both {
+            false => None,
+            true => Some(self.open_paths(at)?),
+        };
+        let graph = Graph::new(recorder, accounting, profile, paths);
         let graph = Arc::new(graph, GFP_KERNEL)?;
         if let Some(array) = self.arrays.get_mut(at) {
             array.needs_accounting = true;
@@ -167,7 +172,9 @@ impl State {
         if is_recording {
             self.set_marker_copies(at, tr, flags)?;
         }
-        if !is_recording || (before ^ flags) & (option::GRAPH | option::PROFILE) == 0 {
+        if !is_recording
+            || (before ^ flags) & (option::GRAPH | option::PROFILE | option::PATHS) == 0
+        {
             return Ok(());
         }
         self.stop(tr);

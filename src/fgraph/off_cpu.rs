@@ -6,12 +6,7 @@
 use super::Graph;
 use crate::{
     ktrace::{
-        fgraph::{
-            ClockPair,
-            FrameRef,
-            Open,
-            Return, //
-        },
+        fgraph::{ClockPair, FrameRef, Open},
         task::Task, //
     },
     thresholds::Split, //
@@ -51,15 +46,6 @@ impl Graph {
             block,
         };
         (split, switches)
-    }
-
-    /// Adds a call that lost the CPU to the profile.
-    #[cold]
-    pub(super) fn add_divided(&self, ret: &Return<'_>, frame: FrameRef<'_>, total: u64) {
-        let (split, _) = self.divide(ret.task(), frame, total);
-        if let Some(profile) = self.profile() {
-            profile.add_call(ret.func, split);
-        }
     }
 
     /// Saves the task's off-CPU time in the frames of all open calls, before the task loses the

@@ -7,7 +7,9 @@
 mod by_key;
 pub(crate) mod gone;
 pub(crate) mod histogram;
+pub(crate) mod paths;
 pub(crate) mod show;
+mod show_paths;
 pub(crate) mod table;
 
 use kernel::{

@@ -19,6 +19,7 @@ use super::{
     digest,
     gone::Gone,
     histogram::HistogramSnapshot,
+    paths::Paths,
     Profile,
     CONTEXT_SHIFT,
     PID_SHIFT, //
@@ -112,15 +113,15 @@ const DISTRIBUTION: &str =
 
 /// The functions of a profile ordered by name, to number those with the same name in the order of
 /// their addresses.
-struct Names {
+pub(super) struct Names {
     /// The keys are a hash of the name and the address.
     numbers: RBTree<(u64, u64), ()>,
 }
 
 impl Names {
-    fn new(functions: &ByKey<Function>) -> Result<Self> {
+    pub(super) fn new(functions: impl Iterator<Item = u64>) -> Result<Self> {
         let mut numbers = RBTree::new();
-        for (func, _) in functions.iter() {
+        for func in functions {
             let name = modules::name_of(func as usize)?;
             numbers.try_create_and_insert((digest(&name), func), (), GFP_KERNEL)?;
         }
@@ -128,7 +129,7 @@ impl Names {
     }
 
     /// Prints the name of a function, and its offset or number if there are several with this name.
-    fn show(&self, out: &SeqFile, func: u64, gone: &Gone) -> Result {
+    pub(super) fn show(&self, out: &SeqFile, func: u64, gone: &Gone) -> Result {
         if let Some(name) = gone.name(func) {
             tracefs::write_bytes(out, name);
             seq_print!(out, " (unloaded)");
@@ -288,19 +289,23 @@ impl Profile {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn show(&self, out: &SeqFile, gone: &Gone) -> Result {
+    pub(crate) fn show(&self, out: &SeqFile, paths: Option<&Paths>, gone: &Gone) -> Result {
+        let size = self
+            .size()
+            .saturating_add(paths.map(Paths::size).unwrap_or(0));
         seq_print!(
             out,
             "# {} KiB; quantiles are off by 6.25 % at most\n",
-            self.size() / 1024
+            size / 1024
         );
         seq_print!(
             out,
-            "# dropped: {} calls, {} task times, {} block times, {} sections\n",
+            "# dropped: {} calls, {} task times, {} block times, {} sections, {} paths\n",
             self.functions().lost(),
             self.tasks().lost(),
             self.0.get().lost_blocks(),
-            self.0.get().sections.lost()
+            self.0.get().sections.lost(),
+            paths.map(Paths::lost).unwrap_or(0)
         );
         let functions = self.merged_functions()?;
         let mut order = RBTree::new();
@@ -308,7 +313,7 @@ impl Profile {
             let key = (Reverse(function.total.sum_ns), func);
             order.try_create_and_insert(key, function, GFP_KERNEL)?;
         }
-        let names = Names::new(&functions)?;
+        let names = Names::new(functions.iter().map(|(func, _)| func))?;
         seq_print!(
             out,
             "# calls        total          run         wait        block {DISTRIBUTION}  function\n"

@@ -128,6 +128,15 @@ impl<V: Default> Table<V> {
         Ok(())
     }
 
+    /// Calls `visit` for the keys and values of all CPUs.
+    pub(crate) fn visit(&self, mut visit: impl FnMut(u64, &V)) {
+        // Without errors.
+        let _ = self.for_each(|key, value| {
+            visit(key, value);
+            Ok(())
+        });
+    }
+
     /// Replaces each key by the result of `change`, which must not be 0. Nothing may be added to
     /// the old or the new key until this returns.
     pub(crate) fn change_keys(&self, mut change: impl FnMut(u64) -> u64) {

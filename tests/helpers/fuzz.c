@@ -437,8 +437,9 @@ static void option(void)
 {
 	static const char *const names[] = {
 		"ferro-args", "ferro-stacktrace", "ferro-graph", "ferro-offcpu",
-		"ferro-profile", "ferro-retval", "ferro-retaddr", "ferro-irqs", "ferro-compact",
-		"ferro-proc", "ferro-abstime", "ferro-tail", "overwrite", "latency-format",
+		"ferro-profile", "ferro-profile-paths", "ferro-retval", "ferro-retaddr",
+		"ferro-irqs", "ferro-compact", "ferro-proc", "ferro-abstime", "ferro-tail",
+		"overwrite", "latency-format",
 		/* Not record-tgid: see docs/limitations.md. */
 	};
 	static const char *const values[] = { "0", "1", "0", "1", "2", "x", "" };
@@ -465,7 +466,8 @@ static void kernel_file(void)
 		{ "tracing_thresh", "10" }, { "tracing_thresh", "0" }, { "trace", "" },
 		{ "snapshot", "0" }, { "snapshot", "1" }, { "trace_marker", "a mark\n" },
 		{ "events/sched/enable", "0" }, { "events/sched/sched_switch/enable", "1" },
-		{ "ferrotrace/profile", "" }, { "ferrotrace/stats", "1" },
+		{ "ferrotrace/profile", "" }, { "ferrotrace/profile_folded", "" },
+		{ "ferrotrace/stats", "1" },
 	};
 	size_t n = roll(LENGTH(writes));
 	char file[160];
@@ -532,7 +534,7 @@ static void reading(void)
 {
 	static const char *const names[] = {
 		"trace", "trace_pipe", "ferrotrace/stats", "ferrotrace/profile",
-		"ferrotrace/set_pid", "ferrotrace/set_comm",
+		"ferrotrace/profile_folded", "ferrotrace/set_pid", "ferrotrace/set_comm",
 		"per_cpu/cpu0/trace_pipe_raw", "per_cpu/cpu1/stats",
 		"options/ferro-graph", "events/ferrotrace/task_run/hist", "snapshot",
 	};

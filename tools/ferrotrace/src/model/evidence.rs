@@ -21,7 +21,7 @@ use crate::recording::{
     Kind, //
 };
 
-/// The task that was on each CPU at the latest event about it.
+/// The task that each CPU was given last.
 #[derive(Default)]
 pub(super) struct Running(Vec<Option<TaskId>>);
 
@@ -38,11 +38,10 @@ impl Running {
         let waker = match &event.kind {
             Kind::Wakeup { waker, .. } => waker,
             Kind::Block { blocked, .. } => &blocked.waker,
-            Kind::Wait { .. } | Kind::Run { .. } => {
-                let Some(before) = self.replace(event.cpu, subject) else {
-                    return;
-                };
-                if let Some(task) = tasks.get_mut(&before).filter(|_| before != subject) {
+            Kind::Wait { .. } => {
+                let before = self.replace(event.cpu, subject);
+                let other = before.filter(|before| *before != subject);
+                if let Some(task) = other.and_then(|before| tasks.get_mut(&before)) {
                     if matches!(task.state(), Some(State::Run { cpu }) if cpu == event.cpu) {
                         task.lose(visitor);
                     }

@@ -79,7 +79,7 @@ mod tests {
 # profile: times by function, task, place, waker and section in us; enable with options\
 /ferro-profile; a write resets it
 # 5291 KiB; quantiles are off by 6.25 % at most
-# dropped: 0 calls, 0 task times, 0 block times, 0 sections
+# dropped: 0 calls, 0 task times, 0 block times, 0 sections, 0 paths
 # calls        total          run         wait        block          min          max          p50\
           p90          p99        p99.9  function
     190  1003164.420     7728.653    12864.636   982571.131     5022.075     6786.119     5000.000\
