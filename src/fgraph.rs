@@ -95,10 +95,8 @@ use crate::{
         sections::Section,
         types::Waker, //
     },
-    thresholds::{
-        Limits,
-        Split, //
-    },
+    thresholds::Limits,
+    time_split::Split, //
 };
 
 /// Frame flag: the entry is written, or is being written by some context.

@@ -27,6 +27,7 @@ mod task_filter;
 mod task_probes;
 mod task_times;
 mod thresholds;
+mod time_split;
 mod tracer;
 mod trigger_rule;
 mod triggers;

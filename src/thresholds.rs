@@ -12,41 +12,9 @@ use crate::{
         },
         input::Written, //
     },
-    relaxed_u64::RelaxedU64, //
+    relaxed_u64::RelaxedU64,
+    time_split::Split, //
 };
-
-/// How the duration of a call divides, in ns.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct Split {
-    pub(crate) total: u64,
-    /// Time on a CPU.
-    pub(crate) run: u64,
-    /// Time runnable but not running.
-    pub(crate) wait: u64,
-    /// Time blocked.
-    pub(crate) block: u64,
-}
-
-impl Split {
-    /// Creates the times of a call that was on a CPU all the time.
-    #[inline]
-    pub(crate) fn undivided(total: u64) -> Self {
-        Self {
-            total,
-            run: total,
-            wait: 0,
-            block: 0,
-        }
-    }
-
-    /// Creates the times of a call whose run/wait/block split is unknown.
-    pub(crate) fn unknown(total: u64) -> Self {
-        Self {
-            total,
-            ..Self::default()
-        }
-    }
-}
 
 /// The kind of time of a call that a threshold applies to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

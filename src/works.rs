@@ -47,6 +47,7 @@ use crate::{
             Work, //
         },
     },
+    time_split::Split, //
 };
 
 /// The number of entries, a power of two, and how many of them are searched for one work.
@@ -259,18 +260,17 @@ impl WorkWatcher for Works {
         let after = off_cpu(worker);
         let total_ns = now_ns.saturating_sub(entry.started_ns.get());
         let wait_ns = after.wait_ns.saturating_sub(entry.wait_ns.get());
-        let wait_ns = wait_ns.min(total_ns);
         let block_ns = after.block_ns.saturating_sub(entry.block_ns.get());
-        let block_ns = block_ns.min(total_ns - wait_ns);
+        let split = Split::new(total_ns, wait_ns, block_ns);
         let started_ns = entry.started_ns.get();
         let report = Work {
             function,
             comm: entry.task_comm.get(),
             pid: entry.task_pid.get() as i32,
             queued_ns: started_ns.saturating_sub(entry.queued_ns.get()),
-            run_ns: total_ns - wait_ns - block_ns,
-            wait_ns,
-            block_ns,
+            run_ns: split.run,
+            wait_ns: split.wait,
+            block_ns: split.block,
         };
         events::task_work::trace(worker, &report);
         TaskFilter::take_back(worker, entry.mask.get() as u32);

@@ -9,7 +9,7 @@ use crate::{
         fgraph::{ClockPair, FrameRef, Open},
         task::Task, //
     },
-    thresholds::Split, //
+    time_split::Split, //
 };
 
 impl Graph {
@@ -35,17 +35,7 @@ impl Graph {
             self.accounting.count_missing();
             return (Split::unknown(total), switches);
         };
-        // The clocks of these times agree where it matters, but may differ in the last digits.
-        // The parts are limited so that `run` cannot become negative.
-        let wait = wait.min(total);
-        let block = block.min(total.wrapping_sub(wait));
-        let split = Split {
-            total,
-            run: total.wrapping_sub(wait).wrapping_sub(block),
-            wait,
-            block,
-        };
-        (split, switches)
+        (Split::new(total, wait, block), switches)
     }
 
     /// Saves the task's off-CPU time in the frames of all open calls, before the task loses the

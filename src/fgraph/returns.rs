@@ -28,7 +28,7 @@ use crate::{
         Blocked,
         CallTimes, //
     },
-    thresholds::Split, //
+    time_split::Split, //
 };
 
 impl Graph {

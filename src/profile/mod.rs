@@ -45,7 +45,7 @@ use crate::{
         },
         types::Waker, //
     },
-    thresholds::Split, //
+    time_split::Split, //
 };
 
 /// The number of functions that a CPU has entries for.

@@ -28,7 +28,7 @@ use crate::{
         },
     },
     relaxed_u64::RelaxedU64,
-    thresholds::Split, //
+    time_split::Split, //
 };
 
 /// The number of paths that a CPU has entries for.

@@ -32,6 +32,7 @@ use crate::{
         time::clock::local_ns, //
     },
     relaxed_u64::RelaxedU64,
+    time_split::Split, //
 };
 
 /// Maximum length of a name in bytes; a longer one is cut.
@@ -270,14 +271,13 @@ impl Sections {
         let total_ns = end_ns.saturating_sub(open.begun_ns.get());
         let wait_ns = off_cpu.wait_ns.saturating_sub(open.wait_ns.get());
         let block_ns = off_cpu.block_ns.saturating_sub(open.block_ns.get());
-        let wait_ns = wait_ns.min(total_ns);
-        let block_ns = block_ns.min(total_ns - wait_ns);
+        let split = Split::new(total_ns, wait_ns, block_ns);
         Some(Section {
             name: open.name.get(),
             total_ns,
-            run_ns: total_ns - wait_ns - block_ns,
-            wait_ns,
-            block_ns,
+            run_ns: split.run,
+            wait_ns: split.wait,
+            block_ns: split.block,
             cookie: 0,
             is_async: false,
         })

@@ -19,6 +19,7 @@ use crate::{
         },
         time::clock::local_ns, //
     },
+    time_split::Split,
     trigger_rule::{
         Facts,
         Moment,
@@ -67,15 +68,15 @@ impl CallWatcher for CallRule {
         with_current(|task| {
             let total = local_ns().saturating_sub(begun.begun_ns);
             let off_cpu = self.set.accounting.off_cpu(task).unwrap_or_default();
-            let wait = off_cpu.wait_ns.saturating_sub(begun.wait_ns).min(total);
-            let block = off_cpu.block_ns.saturating_sub(begun.block_ns).min(total);
-            let run = total.saturating_sub(wait).saturating_sub(block);
+            let wait = off_cpu.wait_ns.saturating_sub(begun.wait_ns);
+            let block = off_cpu.block_ns.saturating_sub(begun.block_ns);
+            let split = Split::new(total, wait, block);
             self.evaluate(task, |facts| {
                 facts
-                    .with_ns(Quantity::Total, total)
-                    .with_ns(Quantity::Run, run)
-                    .with_ns(Quantity::Wait, wait)
-                    .with_ns(Quantity::Block, block)
+                    .with_ns(Quantity::Total, split.total)
+                    .with_ns(Quantity::Run, split.run)
+                    .with_ns(Quantity::Wait, split.wait)
+                    .with_ns(Quantity::Block, split.block)
                     .with_retval(value as u64)
             });
         });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Host tests of code that needs no kernel: filters, rules and limits (`src/filter/`,
-//! `src/trigger_rule/`, `src/marker_text.rs`, `src/thresholds.rs`, `src/profile/histogram.rs`,
+//! `src/trigger_rule/`, `src/marker_text.rs`, `src/thresholds.rs`, `src/time_split.rs`, `src/profile/histogram.rs`,
 //! `src/task_times/transition.rs`, `src/task_filter/inherited.rs`), words of compact records
 //! (`src/ktrace/compact/encoding.rs`) and the plugin that reads them (`tools/traceevent/`), past
 //! times (`src/ktrace/record/compressed_delta.rs`), the tags of hooks (`src/ktrace/fgraph/tag.rs`),
@@ -22,6 +22,10 @@ mod trigger_rule;
 #[allow(dead_code)]
 #[path = "../../src/thresholds.rs"]
 mod thresholds;
+
+#[allow(dead_code)]
+#[path = "../../src/time_split.rs"]
+mod time_split;
 
 #[allow(dead_code)]
 #[path = "../../src/profile/histogram.rs"]

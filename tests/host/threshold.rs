@@ -9,10 +9,10 @@ use crate::{
         parse_depth,
         parse_thresholds,
         Limits,
-        Split,
         Thresholds, //
         TimeKind,
     },
+    time_split::Split, //
 };
 
 fn parsed(text: &str) -> Result<Thresholds, Fault> {
@@ -183,4 +183,14 @@ fn random_bytes_are_taken_or_refused() {
             assert_eq!(parsed(&shown).unwrap(), thresholds);
         }
     }
+}
+
+#[test]
+fn parts_add_up_to_the_duration() {
+    for (total, wait, block) in [(0, 0, 0), (10, 3, 4), (10, 7, 7), (10, 20, 1), (10, 0, 11)] {
+        let split = Split::new(total, wait, block);
+        assert_eq!(split.run + split.wait + split.block, total, "{split:?}");
+        assert!(split.wait <= wait && split.block <= block, "{split:?}");
+    }
+    assert_eq!(Split::new(9, 0, 0), Split::undivided(9));
 }

@@ -70,18 +70,18 @@ pub struct Call {
     pub ns: u64,
 }
 
-const KIND: u32 = 62;
-const AGAIN: u64 = 0b11 << KIND;
-const FUNCTION: u64 = 0b10 << KIND;
+pub(super) const KIND: u32 = 62;
+pub(super) const AGAIN: u64 = 0b11 << KIND;
+pub(super) const FUNCTION: u64 = 0b10 << KIND;
 const CALL: u64 = 0b01 << KIND;
-const SUBKIND: u32 = 60;
-const LEAF: u64 = CALL;
+pub(super) const SUBKIND: u32 = 60;
+pub(super) const LEAF: u64 = CALL;
 /// The upper bits of the word of an [`Item::Begin`].
 pub const BEGIN: u64 = CALL | 1 << SUBKIND;
 /// The upper bits of the word of an [`Item::Return`].
 pub const RETURN: u64 = CALL | 2 << SUBKIND;
 const ADDRESS: u64 = 1 << SUBKIND;
-const CONTEXT: u64 = 2 << SUBKIND;
+pub(super) const CONTEXT: u64 = 2 << SUBKIND;
 const LONG: u64 = 3 << SUBKIND;
 const TOP: u64 = 0b1111 << SUBKIND;
 
@@ -89,7 +89,19 @@ const TOP: u64 = 0b1111 << SUBKIND;
 pub const DELTA_BITS: u32 = 24;
 const SHORT_BITS: u32 = 30;
 /// In a word of two halves: the second half is used.
-const SECOND: u64 = 1 << 31;
+const SECOND: u64 = 1 << SECOND_SHIFT;
+pub(super) const SECOND_SHIFT: u32 = 31;
+/// In the word of a function: the place of its address and of the caller's, and the number of bits
+/// for the time delta.
+pub(super) const FUNCTION_IP_SHIFT: u32 = 39;
+pub(super) const FUNCTION_PARENT_SHIFT: u32 = 14;
+pub(super) const FUNCTION_DELTA_BITS: u32 = 14;
+/// In the word of a context: the place of the context.
+pub(super) const CONTEXT_SHIFT: u32 = 40;
+/// In the word of a call: the place of the function, and the place and width of the depth.
+pub(super) const CALL_FUNC_SHIFT: u32 = 37;
+pub(super) const CALL_DEPTH_SHIFT: u32 = 31;
+pub(super) const CALL_DEPTH_BITS: u32 = 6;
 
 /// Returns whether `value` fits in `bits` bits.
 const fn fits(value: u64, bits: u32) -> bool {
@@ -103,8 +115,10 @@ const fn field(word: u64, at: u32, bits: u32) -> u64 {
 /// A field for addresses: its width, and the number of low bits that it omits.
 #[derive(Clone, Copy)]
 pub struct AddrField {
-    bits: u32,
-    shift: u32,
+    /// The width in bits.
+    pub bits: u32,
+    /// The number of low bits that are omitted.
+    pub shift: u32,
 }
 
 /// The field for the address of a function.
@@ -165,7 +179,7 @@ pub fn address(address: usize) -> Option<u64> {
 /// Returns a context word: the context changes to `packed` (as the kernel packs it for a record),
 /// `delta` ticks after the previous item. `None` if `delta` does not fit.
 pub fn context(packed: u32, delta: u64) -> Option<u64> {
-    fits(delta, DELTA_BITS).then_some(CONTEXT | context_bits(packed) << 40 | delta)
+    fits(delta, DELTA_BITS).then_some(CONTEXT | context_bits(packed) << CONTEXT_SHIFT | delta)
 }
 
 const fn context_bits(packed: u32) -> u64 {
@@ -176,7 +190,8 @@ const fn context_bits(packed: u32) -> u64 {
 /// [`SITE`]. `None` if `delta` does not fit.
 #[inline]
 pub fn function(ip: u64, parent_ip: u64, delta: u64) -> Option<u64> {
-    fits(delta, 14).then_some(FUNCTION | ip << 39 | parent_ip << 14 | delta)
+    fits(delta, FUNCTION_DELTA_BITS)
+        .then_some(FUNCTION | ip << FUNCTION_IP_SHIFT | parent_ip << FUNCTION_PARENT_SHIFT | delta)
 }
 
 /// Returns a word whose first half repeats the function at `index`, and whose second half is free.
@@ -209,9 +224,9 @@ pub fn index_of(half: u64) -> usize {
 }
 
 /// Number of bits in the word of a call for `ns` and delta together; then those of the delta.
-const TIME_BITS: u32 = 31;
-const DELTA_OF_RETURN: u32 = 12;
-const DELTA_OF_CALL: u32 = 16;
+pub(super) const TIME_BITS: u32 = 31;
+pub(super) const DELTA_OF_RETURN: u32 = 12;
+pub(super) const DELTA_OF_CALL: u32 = 16;
 
 /// Splits a call whose `ns` does not fit in its word: returns the word with the upper bits, which
 /// precedes the call, and the call with the other bits. `None` if `ns` fits.
@@ -249,8 +264,11 @@ pub fn call(item: &Item, func: u64, delta: u64) -> Option<u64> {
         Item::Function { .. } => return None,
     };
     let depth = u64::try_from(call.depth).ok()?;
-    let ok = fits(delta, delta_bits) && fits(call.ns, TIME_BITS - delta_bits) && fits(depth, 6);
-    ok.then_some(kind | func << 37 | depth << 31 | call.ns << delta_bits | delta)
+    let ok = fits(delta, delta_bits)
+        && fits(call.ns, TIME_BITS - delta_bits)
+        && fits(depth, CALL_DEPTH_BITS);
+    let place = func << CALL_FUNC_SHIFT | depth << CALL_DEPTH_SHIFT;
+    ok.then_some(kind | place | call.ns << delta_bits | delta)
 }
 
 /// A position in a pack, with the state that is needed to decode the next word.
@@ -317,8 +335,12 @@ impl Reader {
     fn functions(&self, words: &(impl Words + ?Sized), word: u64) -> Option<Item> {
         let Text { base, site_shift } = self.text;
         Some(Item::Function {
-            ip: FUNC.address(base, field(word, 39, 23), words)?,
-            parent_ip: site(site_shift).address(base, field(word, 14, 25), words)?,
+            ip: FUNC.address(base, field(word, FUNCTION_IP_SHIFT, FUNC.bits), words)?,
+            parent_ip: site(site_shift).address(
+                base,
+                field(word, FUNCTION_PARENT_SHIFT, SITE.bits),
+                words,
+            )?,
         })
     }
 
@@ -338,8 +360,12 @@ impl Reader {
         };
         self.counts = self.counts.wrapping_add(field(word, 0, delta_bits));
         let call = Call {
-            func: FUNC.address(self.text.base, field(word, 37, 23), words)?,
-            depth: field(word, 31, 6) as i32,
+            func: FUNC.address(
+                self.text.base,
+                field(word, CALL_FUNC_SHIFT, FUNC.bits),
+                words,
+            )?,
+            depth: field(word, CALL_DEPTH_SHIFT, CALL_DEPTH_BITS) as i32,
             ns: field(word, delta_bits, TIME_BITS - delta_bits)
                 | core::mem::take(&mut self.long) << (TIME_BITS - delta_bits),
         };
@@ -367,14 +393,16 @@ impl Reader {
         match word & AGAIN {
             AGAIN => self.short(words, field(word, 32, SHORT_BITS)),
             FUNCTION => {
-                self.counts = self.counts.wrapping_add(field(word, 0, 14));
+                self.counts = self
+                    .counts
+                    .wrapping_add(field(word, 0, FUNCTION_DELTA_BITS));
                 self.functions(words, word)
             }
             CALL => self.call(words, word),
             _ => {
                 match word & TOP {
                     CONTEXT => {
-                        self.context = field(word, 40, 16);
+                        self.context = field(word, CONTEXT_SHIFT, 16);
                         self.counts = self.counts.wrapping_add(field(word, 0, DELTA_BITS));
                     }
                     LONG => self.long = field(word, 0, SUBKIND),

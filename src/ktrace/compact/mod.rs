@@ -3,6 +3,7 @@
 //! Packs: ring-buffer records that hold several calls each, as 64-bit words.
 //!
 //! * [`encoding`] defines the words; it does not depend on the kernel.
+//! * `words` checks that the fast path in C has the same layout of words.
 //! * `encode` selects the words for an item.
 //! * [`head`] defines the header of a pack.
 //! * `write_item` writes an item: `add` adds it to the current pack, and explains how a record can
@@ -30,5 +31,6 @@ pub mod percpu_pack;
 pub mod selftest;
 pub(in crate::ktrace) mod state;
 pub mod suspend;
+mod words;
 mod write_item;
 pub mod writer;
