@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Host tests of code that needs no kernel: filters, rules and limits (`src/filter/`,
-//! `src/trigger_rule/`, `src/marker_text.rs`, `src/thresholds.rs`, `src/time_split.rs`, `src/profile/histogram.rs`,
-//! `src/task_times/transition.rs`, `src/task_filter/inherited.rs`), words of compact records
-//! (`src/ktrace/compact/encoding.rs`) and the plugin that reads them (`tools/traceevent/`), past
-//! times (`src/ktrace/record/compressed_delta.rs`), the tags of hooks (`src/ktrace/fgraph/tag.rs`),
-//! task names in text (`src/ktrace/escape.rs`), and the formats and record layout of trace events
-//! (`src/ktrace/event/`). `run` builds and runs them.
+//! `src/trigger_rule/`, `src/marker_text.rs`, `src/thresholds.rs`, `src/time_split.rs`,
+//! `src/profile/histogram.rs`, `src/task_times/transition.rs`, `src/task_filter/inherited.rs`),
+//! words of compact records (`src/ktrace/compact/encoding.rs`) and the plugin that reads them
+//! (`tools/traceevent/`), past times (`src/ktrace/record/compressed_delta.rs`), the tags of hooks
+//! (`src/ktrace/fgraph/tag.rs`), task names in text (`src/ktrace/escape.rs`), and the formats and
+//! record layout of trace events (`src/ktrace/event/`). `run` builds and runs them.
 
 // The tests do not use all of these modules.
 #[allow(dead_code)]
