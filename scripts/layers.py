@@ -218,6 +218,17 @@ def folder_of(node: str) -> str:
     return "/".join(parts[: 2 if parts[0] == "ktrace" else 1])
 
 
+def declared_twice(names: list[str]) -> dict[str, list[str]]:
+    """The functions of C that several Rust files declare, with these files."""
+    declared: dict[str, list[str]] = {}
+    for name in names:
+        text = without_comments((TOP / name).read_text())
+        for block in re.findall(r'extern "" \{\n(.*?)^\}', text, re.MULTILINE | re.DOTALL):
+            for function in re.findall(r"\bfn (\w+)\(", block):
+                declared.setdefault(function, []).append(name)
+    return {function: files for function, files in declared.items() if len(files) > 1}
+
+
 def main() -> None:
     names = sorted(name for name in sys.stdin.read().split("\n") if name.startswith("src/"))
     names = [name for name in names if (TOP / name).is_file()]
@@ -232,6 +243,10 @@ def main() -> None:
         if layer_of(node, layers) is None:
             good = False
             print(f"src/{node}: is in no layer of docs/layers.txt")
+    twice = declared_twice([name for name in names if name.endswith(".rs")])
+    for function, files in sorted(twice.items()):
+        good = False
+        print(f"{function}(): is declared in {', '.join(files)}")
     edges: dict[str, set[str]] = {}
     folders: dict[str, set[str]] = {}
     for here, there in imports:

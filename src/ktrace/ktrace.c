@@ -11,6 +11,7 @@
 #include "array/notify.c"
 #include "array/instances.c"
 #include "time/clock.c"
+#include "time/counter.c"
 #include "time/delay.c"
 #include "record/context.c"
 #include "record/marker_export.c"

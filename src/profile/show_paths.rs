@@ -32,14 +32,16 @@ struct Path {
 
 /// The run, wait and block times in ns.
 #[derive(Clone, Copy, Zeroable)]
-struct Times([u64; 3]);
+struct Times {
+    ns: [u64; 3],
+}
 
 /// The last element of a line, for each of the times.
 const SUFFIXES: [&str; 3] = ["", ";[wait]", ";[block]"];
 
 impl Times {
     fn add(&mut self, other: &Self) {
-        for (to, from) in self.0.iter_mut().zip(other.0) {
+        for (to, from) in self.ns.iter_mut().zip(other.ns) {
             *to = to.wrapping_add(from);
         }
     }
@@ -47,7 +49,7 @@ impl Times {
     /// Returns the times without those of callees. If a call has not returned, but its callees
     /// have, nothing is left.
     fn without(mut self, callees: &Self) -> Self {
-        for (to, from) in self.0.iter_mut().zip(callees.0) {
+        for (to, from) in self.ns.iter_mut().zip(callees.ns) {
             *to = to.saturating_sub(from);
         }
         self
@@ -67,11 +69,9 @@ impl Paths {
                 path.func = here.func.get();
                 path.callers = here.callers.get();
             }
-            path.times.add(&Times([
-                here.run_ns.get(),
-                here.wait_ns.get(),
-                here.block_ns.get(),
-            ]));
+            path.times.add(&Times {
+                ns: [here.run_ns.get(), here.wait_ns.get(), here.block_ns.get()],
+            });
         })?;
         let mut callees: ByKey<Times> = ByKey::new();
         for (_, path) in all.iter().filter(|(_, path)| path.callers != 0) {
@@ -83,7 +83,7 @@ impl Paths {
                 Some(callees) => path.times.without(callees),
                 None => path.times,
             };
-            for (ns, suffix) in own.0.into_iter().zip(SUFFIXES).filter(|(ns, _)| *ns != 0) {
+            for (ns, suffix) in own.ns.into_iter().zip(SUFFIXES).filter(|(ns, _)| *ns != 0) {
                 order.try_create_and_insert((Reverse(ns), key, suffix), (), GFP_KERNEL)?;
             }
         }

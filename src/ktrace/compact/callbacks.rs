@@ -19,14 +19,11 @@ use super::{
     },
     state::PerCpuPack, //
 };
+use crate::ktrace::record::context::ktrace_context;
 use crate::ktrace::record::{
     context::Context,
     is_recording, //
 };
-
-extern "C" {
-    fn ktrace_context() -> c_uint;
-}
 
 /// Commits the records of interrupts, for `compact.h`.
 ///

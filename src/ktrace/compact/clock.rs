@@ -3,6 +3,7 @@
 //! The clock of packs.
 
 use super::encoding::MULT_SHIFT;
+use crate::ktrace::time::counter::ktrace_counter_mult;
 use crate::ktrace::{
     array::trace_array::TraceArray,
     time::{
@@ -10,10 +11,6 @@ use crate::ktrace::{
         counter, //
     },
 };
-
-extern "C" {
-    fn ktrace_counter_mult() -> u32;
-}
 
 /// The clock of a pack: the CPU's counter, or the clock of the call graph if the counter is not
 /// usable. `mult` is the length of a tick in ns, times 2^22.

@@ -4,14 +4,13 @@
 
 use core::mem::size_of;
 
-use kernel::prelude::*;
-
 use super::{
     clock::Clock,
     encode::EncodedItem,
     encoding::Item,
     state::PerCpuPack, //
 };
+use crate::ktrace::record::context::ktrace_context;
 use crate::ktrace::{
     array::trace_array::TraceArray,
     record::context::Context, //
@@ -19,7 +18,6 @@ use crate::ktrace::{
 
 extern "C" {
     fn ktrace_raw_context(flags: *mut u64) -> u64;
-    fn ktrace_context() -> c_uint;
 }
 
 /// The result of writing an item.

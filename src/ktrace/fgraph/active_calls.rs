@@ -23,6 +23,7 @@ use super::{
     },
     task_word::TaskWord, //
 };
+use crate::ktrace::record::context::ktrace_context;
 use crate::ktrace::{
     array::trace_array::TraceArray,
     private::abi,
@@ -35,7 +36,6 @@ use crate::ktrace::{
 extern "C" {
     fn ktrace_graph_detect_layout(graph: *mut Shared, frame: *mut c_void, word: *mut c_ulong);
     fn ktrace_graph_task_is_in(graph: *mut Shared) -> bool;
-    fn ktrace_context() -> c_uint;
     fn ktrace_call_fgraph_retrieve_parent_data(
         idx: c_int,
         size: *mut c_int,

@@ -4,6 +4,7 @@
 
 use kernel::sync::atomic::Atomic;
 
+use crate::ktrace::time::counter::ktrace_counter_mult;
 use crate::ktrace::{
     compact::encoding::MULT_SHIFT,
     sync::{
@@ -15,10 +16,6 @@ use crate::ktrace::{
         counter, //
     },
 };
-
-extern "C" {
-    fn ktrace_counter_mult() -> u32;
-}
 
 /// The timer of calls that stay on their CPU: a counter that is cheap to read, or the clock if the
 /// counter is not usable.

@@ -17,6 +17,7 @@ use super::{
         Stored, //
     },
 };
+use crate::ktrace::hook::ftrace_ops::ktrace_argument;
 use crate::ktrace::{
     private::abi,
     record::context::MAX_ARGS, //
@@ -26,7 +27,6 @@ use crate::ktrace::{
 #[allow(improper_ctypes)]
 extern "C" {
     fn ktrace_return_value(fregs: *mut c_void) -> c_ulong;
-    fn ktrace_argument(fregs: *mut c_void, n: c_uint) -> c_ulong;
     fn ktrace_call_fgraph_reserve_data(idx: c_int, size: c_int) -> *mut c_void;
     fn ktrace_call_ftrace_graph_top_ret_addr(task: *mut kernel::bindings::task_struct) -> c_ulong;
 }

@@ -35,6 +35,9 @@ use super::{
     settings::has_any_functions,
     tag, //
 };
+use crate::ktrace::hook::ftrace_ops::ktrace_current;
+use crate::ktrace::record::context::ktrace_preempt_disable;
+use crate::ktrace::record::context::ktrace_preempt_enable;
 use crate::ktrace::{
     array::trace_array::TraceArray,
     compact::writer::Packer,
@@ -62,9 +65,6 @@ extern "C" {
     fn ktrace_graph_random() -> u32;
     fn ktrace_graph_set_chosen(graph: *mut Shared, are_chosen: bool);
     fn ktrace_graph_synchronize();
-    fn ktrace_preempt_disable();
-    fn ktrace_preempt_enable();
-    fn ktrace_current() -> *mut kernel::bindings::task_struct;
     fn ktrace_call_register_ftrace_graph(ops: *mut abi::fgraph_ops) -> c_int;
     fn ktrace_call_unregister_ftrace_graph(ops: *mut abi::fgraph_ops);
     fn ktrace_call_fgraph_init_ops(ops: *mut abi::ftrace_ops, from: *mut abi::ftrace_ops);

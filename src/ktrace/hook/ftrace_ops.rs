@@ -59,8 +59,8 @@ extern "C" {
     fn ftrace_ops_set_global_filter(ops: *mut abi::ftrace_ops);
     fn ktrace_set_recursed(recursed: ktrace_recursed_t) -> c_int;
     fn ktrace_slot_function(slot: c_uint) -> Func;
-    fn ktrace_current() -> *mut kernel::bindings::task_struct;
-    fn ktrace_argument(fregs: *mut c_void, n: c_uint) -> c_ulong;
+    pub(in crate::ktrace) fn ktrace_current() -> *mut kernel::bindings::task_struct;
+    pub(in crate::ktrace) fn ktrace_argument(fregs: *mut c_void, n: c_uint) -> c_ulong;
     fn ktrace_stack_pointer(fregs: *mut c_void) -> c_ulong;
     fn ktrace_call_ftrace_graph_ret_addr(
         task: *mut kernel::bindings::task_struct,

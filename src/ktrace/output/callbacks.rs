@@ -18,6 +18,7 @@ use kernel::{
     prelude::*, //
 };
 
+use super::print_compact::ktrace_irqs_disabled;
 use super::{
     readings::{
         give_readings,
@@ -54,7 +55,6 @@ extern "C" {
         inode: *mut bindings::inode,
         file: *mut bindings::file,
     ) -> c_int;
-    fn ktrace_irqs_disabled() -> bool;
 }
 
 /// Opens an option file. Fails with `ENODEV` before the module's initialization has succeeded.

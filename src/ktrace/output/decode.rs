@@ -9,6 +9,7 @@
 
 use kernel::prelude::*;
 
+use super::single::ktrace_call_print_trace_line;
 use super::{
     cursor::NextItem,
     iter_pos::IterPos,
@@ -30,12 +31,6 @@ use crate::ktrace::{
     },
     private::abi, //
 };
-
-// In some configurations, some structs behind these pointers have no members.
-#[allow(improper_ctypes)]
-extern "C" {
-    fn ktrace_call_print_trace_line(iter: *mut abi::trace_iterator) -> abi::print_line_t;
-}
 
 /// Prints a record in the format of its type. Returns `None` and leaves the text unchanged if there
 /// was no room.

@@ -36,7 +36,9 @@ use crate::ktrace::{
 // In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
-    fn ktrace_buffer_iter(iter: *mut abi::trace_iterator) -> *mut abi::ring_buffer_iter;
+    pub(in crate::ktrace) fn ktrace_buffer_iter(
+        iter: *mut abi::trace_iterator,
+    ) -> *mut abi::ring_buffer_iter;
 }
 
 /// The result of [`Line::next`].

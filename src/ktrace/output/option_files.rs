@@ -15,6 +15,7 @@ use super::{
     registration::Registration,
     tracer::Tracer, //
 };
+use crate::ktrace::private::zalloc::ktrace_zalloc;
 use crate::ktrace::{
     array::{
         options,
@@ -29,10 +30,6 @@ use crate::ktrace::{
     },
     private::abi, //
 };
-
-extern "C" {
-    fn ktrace_zalloc(size: usize) -> *mut c_void;
-}
 
 impl<T: Tracer> Registration<T> {
     /// Makes the tracer available in `tr`, with its own options there, if it is not yet. Must be

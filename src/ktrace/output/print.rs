@@ -9,6 +9,8 @@ use kernel::{
     prelude::*, //
 };
 
+use super::next_record::ktrace_buffer_iter;
+use super::single::ktrace_call_print_trace_line;
 use super::{
     iter::Line,
     iter_pos::IterPos,
@@ -24,13 +26,6 @@ use super::{
     tracer::Tracer, //
 };
 use crate::ktrace::private::abi;
-
-// In some configurations, some structs behind these pointers have no members.
-#[allow(improper_ctypes)]
-extern "C" {
-    fn ktrace_buffer_iter(iter: *mut abi::trace_iterator) -> *mut abi::ring_buffer_iter;
-    fn ktrace_call_print_trace_line(iter: *mut abi::trace_iterator) -> abi::print_line_t;
-}
 
 /// Prints the current record of an iterator, or what remains of an earlier one.
 ///

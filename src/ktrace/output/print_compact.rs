@@ -37,6 +37,7 @@ use kernel::{
     prelude::*, //
 };
 
+use super::next_record::ktrace_buffer_iter;
 use super::{
     cursor::Cursor,
     iter_pos::IterPos,
@@ -67,8 +68,7 @@ use crate::ktrace::private::{
 // In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
-    fn ktrace_buffer_iter(iter: *mut abi::trace_iterator) -> *mut abi::ring_buffer_iter;
-    fn ktrace_irqs_disabled() -> bool;
+    pub(in crate::ktrace) fn ktrace_irqs_disabled() -> bool;
 }
 
 /// The text that function_graph prints before and after a record that is not a call.

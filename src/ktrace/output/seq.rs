@@ -11,6 +11,8 @@ use core::{
 
 use kernel::prelude::*;
 
+use crate::ktrace::private::trace_seq::trace_seq_printf;
+use crate::ktrace::private::trace_seq::trace_seq_putmem;
 use crate::ktrace::{
     private::{
         abi,
@@ -26,8 +28,6 @@ use crate::ktrace::{
 // In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
-    fn trace_seq_printf(s: *mut abi::trace_seq, fmt: *const c_char, ...);
-    fn trace_seq_putmem(s: *mut abi::trace_seq, mem: *const c_void, len: c_uint);
     fn trace_handle_return(s: *mut abi::trace_seq) -> c_uint;
     fn ktrace_call_trace_print_graph_duration(duration: u64, s: *mut abi::trace_seq);
     fn ktrace_call_trace_find_mark(duration: u64) -> c_char;

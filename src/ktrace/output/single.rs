@@ -42,7 +42,9 @@ use crate::ktrace::{
 // In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
-    fn ktrace_call_print_trace_line(iter: *mut abi::trace_iterator) -> abi::print_line_t;
+    pub(in crate::ktrace) fn ktrace_call_print_trace_line(
+        iter: *mut abi::trace_iterator,
+    ) -> abi::print_line_t;
 }
 
 /// Number of spaces for each level of calls.

@@ -12,3 +12,5 @@ pub mod modules;
 pub(in crate::ktrace) mod ring_buffer;
 pub mod symbols;
 pub(in crate::ktrace) mod trace_options;
+pub(in crate::ktrace) mod trace_seq;
+pub(in crate::ktrace) mod zalloc;

@@ -11,11 +11,11 @@ use crate::ktrace::{
 };
 
 extern "C" {
-    fn ktrace_context() -> c_uint;
+    pub(in crate::ktrace) fn ktrace_context() -> c_uint;
     fn ktrace_enter_level(level: u32) -> bool;
     fn ktrace_leave_level(level: u32);
-    fn ktrace_preempt_disable();
-    fn ktrace_preempt_enable();
+    pub(in crate::ktrace) fn ktrace_preempt_disable();
+    pub(in crate::ktrace) fn ktrace_preempt_enable();
 }
 
 /// Maximum number of arguments of a call that can be read: those that are passed in registers

@@ -30,6 +30,7 @@ use super::{
         symbols::Data, //
     },
 };
+use crate::ktrace::private::ring_buffer::ring_buffer_event_data;
 use compressed_delta::CompressedDelta;
 use context::{
     Context,
@@ -43,7 +44,6 @@ extern "C" {
         buffer: *mut abi::trace_buffer,
         length: c_ulong,
     ) -> *mut abi::ring_buffer_event;
-    fn ring_buffer_event_data(event: *mut abi::ring_buffer_event) -> *mut c_void;
     fn ktrace_call_ring_buffer_record_is_on_cpu(buffer: *mut abi::trace_buffer, cpu: c_int)
         -> bool;
     fn ktrace_commit(buffer: *mut abi::trace_buffer, taskinfo_flag: c_ulong);

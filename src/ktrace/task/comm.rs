@@ -21,7 +21,9 @@ const _: () = assert!(MAX_NAME == COMM_LEN - 1);
 /// The comm of a task: at most 15 bytes, padded with zeros.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Zeroable)]
 #[repr(transparent)]
-pub struct Comm([u8; COMM_LEN]);
+pub struct Comm {
+    bytes: [u8; COMM_LEN],
+}
 
 /// Returns the bytes of `word` below the lowest zero byte, and whether there is a zero byte.
 #[inline]
@@ -46,7 +48,7 @@ impl Comm {
             }
             *to = *from;
         }
-        Self(comm)
+        Self { bytes: comm }
     }
 
     /// Creates a comm from the 16 bytes of two words, in memory order.
@@ -58,13 +60,15 @@ impl Comm {
         let (low, ends) = until_zero(low);
         let high = if ends { 0 } else { until_zero(high).0 };
         let bits = u128::from(low) | u128::from(high) << 64;
-        Self(bits.to_le_bytes())
+        Self {
+            bytes: bits.to_le_bytes(),
+        }
     }
 
     /// Returns the comm as two words in memory order, as [`Comm::from_words`] takes them.
     #[inline]
     pub fn to_words(self) -> [u64; 2] {
-        let bits = u128::from_le_bytes(self.0);
+        let bits = u128::from_le_bytes(self.bytes);
         [bits as u64, (bits >> 64) as u64].map(u64::to_le)
     }
 
@@ -82,7 +86,7 @@ impl Comm {
 
     /// Returns the comm with its padding of zeros.
     pub fn to_array(self) -> [u8; COMM_LEN] {
-        self.0
+        self.bytes
     }
 
     /// Returns the comm escaped for text output.
@@ -92,8 +96,8 @@ impl Comm {
 
     /// Returns the bytes of the comm without padding.
     pub fn as_bytes(&self) -> &[u8] {
-        let end = self.0.iter().position(|&b| b == 0).unwrap_or(COMM_LEN);
-        self.0.get(..end).unwrap_or(&[])
+        let end = self.bytes.iter().position(|&b| b == 0).unwrap_or(COMM_LEN);
+        self.bytes.get(..end).unwrap_or(&[])
     }
 }
 

@@ -7,6 +7,12 @@
 
 use core::arch::asm;
 
+extern "C" {
+    /// Returns the ns of a tick as a fixed-point number, or 0 if the kernel found the counter
+    /// unusable. Any context; no other requirements.
+    pub(in crate::ktrace) fn ktrace_counter_mult() -> u32;
+}
+
 /// Reads the counter of this CPU, inlined. Each CPU has it, and it is cheap to read.
 #[inline(always)]
 pub(in crate::ktrace) fn read() -> u64 {

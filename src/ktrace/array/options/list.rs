@@ -15,6 +15,7 @@ use kernel::{
     prelude::*, //
 };
 
+use crate::ktrace::private::zalloc::ktrace_zalloc;
 use crate::ktrace::{
     array::trace_array::{
         TraceArray,
@@ -29,7 +30,6 @@ use crate::ktrace::{
 // Some structs behind these pointers have no members in some configurations.
 #[allow(improper_ctypes)]
 extern "C" {
-    fn ktrace_zalloc(size: usize) -> *mut c_void;
     fn ktrace_realloc(memory: *mut c_void, size: usize) -> *mut c_void;
 }
 

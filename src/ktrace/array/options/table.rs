@@ -29,6 +29,7 @@ use kernel::{
     },
 };
 
+use crate::ktrace::private::zalloc::ktrace_zalloc;
 use crate::ktrace::{
     array::trace_array::{
         TraceArray,
@@ -37,10 +38,6 @@ use crate::ktrace::{
     private::abi,
     sync::atomic::AtomicPtr, //
 };
-
-extern "C" {
-    fn ktrace_zalloc(size: usize) -> *mut c_void;
-}
 
 /// The tracer of this module. [`find`] sets it, with the lock held.
 static TRACER: AtomicPtr<abi::tracer> = AtomicPtr::null();

@@ -6,6 +6,8 @@ use core::ptr::addr_of_mut;
 
 use kernel::prelude::*;
 
+use crate::ktrace::private::trace_seq::trace_seq_printf;
+use crate::ktrace::private::trace_seq::trace_seq_putmem;
 use crate::ktrace::private::{
     abi,
     cstr_ext::CStrExt,
@@ -21,8 +23,6 @@ extern "C" {
         symbols: *const abi::trace_print_flags,
         size: usize,
     ) -> *const c_char;
-    fn trace_seq_printf(s: *mut abi::trace_seq, fmt: *const c_char, ...);
-    fn trace_seq_putmem(s: *mut abi::trace_seq, mem: *const c_void, len: c_uint);
     fn trace_seq_putc(s: *mut abi::trace_seq, c: u8);
     fn ktrace_seq_position(s: *mut abi::trace_seq) -> *const c_char;
     /// Prints with a C format.
