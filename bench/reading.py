@@ -31,7 +31,7 @@ def run(command):
 
 
 def main():
-    """See above."""
+    """Measures, prints the table and returns the exit status."""
     trace_cmd, ferrotrace, recording = sys.argv[1:]
     summary = subprocess.run([ferrotrace, 'summary', '--json', recording], check=True,
                              capture_output=True)

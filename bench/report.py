@@ -13,12 +13,12 @@ import sys
 
 
 def number(text):
-    """What a column says, if anything."""
+    """Returns the number in a column, or None."""
     return None if text == '-' else float(text)
 
 
 def read_rows(path):
-    """The rows of one architecture."""
+    """Returns the rows of one architecture."""
     rows = []
     with open(path, encoding='utf-8') as lines:
         for line in lines:
@@ -42,8 +42,8 @@ def read_rows(path):
 
 
 def read_limits(path):
-    """The limits of rows: for each name, a list of the quantity, the limit on each architecture,
-    and the aim."""
+    """Returns the limits of rows: for each name, a list of the quantity, the limit on each
+    architecture, and the target."""
     limits = {}
     with open(path, encoding='utf-8') as lines:
         for line in lines:
@@ -59,13 +59,13 @@ def read_limits(path):
 
 
 def show(value, form='{:.0f}'):
-    """A number for the table."""
+    """Formats a number for the table."""
     return '' if value is None else form.format(value)
 
 
 def table(rows, limits):
     """Prints a table that Markdown understands."""
-    print('| | row | added | bytes | beside | added | bytes | ratio | at most |')
+    print('| | row | added | bytes | compared with | added | bytes | ratio | at most |')
     print('| --- | --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |')
     for row in rows:
         aim = ', '.join('{:.8g}{}'.format(
@@ -78,7 +78,7 @@ def table(rows, limits):
 
 
 def read_wallclock(path):
-    """What bench/wallclock has printed, for one architecture: arch, row, counterpart and ratios."""
+    """Returns the rows of bench/wallclock for one architecture: arch, row, counterpart, ratios."""
     path, arch = os.path.split(path)
     with open(os.path.join(path, 'wallclock'), encoding='utf-8') as lines:
         return [[arch, *line.rstrip('\n').split('\t')] for line in lines]
@@ -87,14 +87,14 @@ def read_wallclock(path):
 def wall_table(times):
     """Prints the second table."""
     print()
-    print('| | row | beside | ratio of time, median | least | most |')
+    print('| | row | compared with | ratio of time, median | least | most |')
     print('| --- | --- | --- | ---: | ---: | ---: |')
     for line in times:
         print('| {} |'.format(' | '.join(line)))
 
 
 def check(rows, limits):
-    """Compares, and tells by the number of failures."""
+    """Compares the rows with their limits. Returns the number of failures."""
     passed = failed = 0
     for row in rows:
         for limit in limits.get(row['row'], []):
@@ -116,7 +116,7 @@ def check(rows, limits):
 
 
 def main():
-    """See above."""
+    """Does what the arguments say, and returns the exit status."""
     how, out, limits_path, *paths = sys.argv[1:]
     limits = read_limits(limits_path)
     rows = [row for path in paths for row in read_rows(path)]

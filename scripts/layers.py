@@ -146,7 +146,7 @@ class Rust:
 
 
 def c_imports(names: list[str], rust: Rust):
-    """What C files include and call, and what Rust files call of them."""
+    """Returns the includes and calls of C files, and the calls of Rust files to C functions."""
     text = {name: without_comments((TOP / name).read_text()) for name in names}
     defined: dict[str, str] = {}
     for name, code in text.items():

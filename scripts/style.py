@@ -7,13 +7,15 @@ Usage: style.py language|columns|subjects <LIST
 scripts/check.sh calls it, with a list of files, or of commits (`git log --format='%h %s'`). Prints
 each finding; exits with 1 if there is one.
 
-  language  phrases that break the rules of docs/style.md: in Markdown, in comments, and in the
-            strings of Rust and C sources, which users read
+  language  phrases that break the rules of docs/style.md: in Markdown and HTML, in comments, in
+            the docstrings of Python, and in the strings that users read
   columns   lines of more than 100 columns, of Markdown more than 120; tables, addresses and
             messages of a program may be longer
   subjects  commits: `subsystem: imperative verb ...`, at most 75 characters
 """
 
+import ast
+import html
 import pathlib
 import re
 import sys
@@ -21,7 +23,8 @@ import sys
 TOP = pathlib.Path(__file__).resolve().parent.parent
 # What is wrong, and what to write. Matched in any case, in text whose lines are joined.
 PHRASES = [
-    (r"\b(?:told|untold)\b", "notified, reported, recorded, distinguished"),
+    (r"\b(?:tells?|told|untold)\b",
+     "return, show, report, notify, distinguish, in the correct form"),
     (r"\bwhoever\b|\bwhom\b", "name the task, the reader, the caller"),
     (r"(?:^|[.;:,(] ?|\b(?:for|of|to|by|from|than|and|or|but|what|if|when|where|as|with|after|"
      r"before) )who\b(?!\?)",
@@ -38,18 +41,22 @@ PHRASES = [
      "without, except, unlike, fix"),
     (r"\b(?:is|are|was|were) to be\b", "must be"),
     (r"\bthe same (?:where|when|as (?:there|for)|if|for|of|in)\b", "repeat what it is"),
-    (r"\bas (?:above|there)\b", "repeat what it is"),
+    (r"\b(?:as|see) above\b|\bas there\b", "repeat what it is"),
+    (r"\bverdicts?\b", "filter decision, result"),
 ]
 # These are about a whole comment.
 COMMENTS = [
+    (r"^(?:another one|what it is)\b", "name it"),
     (r"^what [^?]*$", "a complete sentence, that begins with its subject"),
     (r"^SAFETY: (?:by the (?:precondition|invariant)s?|as above)\.$", "name the precondition"),
 ]
 PHRASES = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in PHRASES]
 COMMENTS = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in COMMENTS]
 
-HASH_COMMENTS = {".sh", ".tc", ".py", ""}
+HASH_COMMENTS = {".sh", ".tc", ".py", ".toml", ".txt", ".list", ".pin", ""}
 C_COMMENTS = {".rs", ".c", ".h"}
+JS_COMMENTS = {".js", ".mjs", ".css"}
+MARKUP = {".html", ".svg"}
 
 
 def files() -> list[str]:
@@ -59,7 +66,7 @@ def files() -> list[str]:
 
 def kind_of(name: str) -> str:
     suffix = pathlib.Path(name).suffix
-    if suffix in {".md"} | HASH_COMMENTS | C_COMMENTS:
+    if suffix in {".md"} | HASH_COMMENTS | C_COMMENTS | JS_COMMENTS | MARKUP:
         return suffix
     return "" if suffix in {".config"} else "?"
 
@@ -96,12 +103,20 @@ TOKENS = re.compile(
 )
 
 
-def c_like(text: str) -> list[tuple[int, str]]:
-    """Comments, adjacent lines of which are joined, and strings, of Rust or C."""
+# JavaScript also has strings in single quotes and templates.
+JS_TOKENS = re.compile(
+    r"""(?P<line>//[^\n]*)|(?P<block>/\*.*?\*/)|(?P<string>"(?:\\.|[^"\\\n])*"|"""
+    r"""'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)""",
+    re.DOTALL,
+)
+
+
+def c_like(text: str, tokens: re.Pattern = TOKENS) -> list[tuple[int, str]]:
+    """Comments, adjacent lines of which are joined, and strings, of Rust, C or JavaScript."""
     texts: list[tuple[int, str]] = []
     last_line = -1
     last_mark = ""
-    for token in TOKENS.finditer(text):
+    for token in tokens.finditer(text):
         number = text.count("\n", 0, token.start()) + 1
         if token["line"] is not None:
             mark = re.match(r"//[!/]?", token["line"])[0]
@@ -130,7 +145,8 @@ def hash_like(lines: list[str]) -> list[tuple[int, str]]:
     for number, line in enumerate(lines, 1):
         match = re.match(r"\s*#(?!!) ?(.*)", line)
         if not match:
-            match = re.search(r'(?:echo|say|die|fail) [\'"](.*)[\'"]', line)
+            match = re.search(r'(?:echo|printf|print|say|die|fail|tell|exit_[a-z]+) [\'"](.*)[\'"]',
+                              line)
             if match:
                 texts.append((number, match[1]))
             continue
@@ -141,6 +157,77 @@ def hash_like(lines: list[str]) -> list[tuple[int, str]]:
             texts.append((number, re.sub(r"^description: ", "", words)))
         last = number
     return [(number, text) for number, text in texts if text]
+
+
+def python(text: str) -> list[tuple[int, str]]:
+    """The paragraphs of docstrings, and the other strings, which include all messages."""
+    texts, docstrings, parts = [], set(), set()
+    for node in ast.walk(ast.parse(text)):
+        first = node.body[0] if isinstance(getattr(node, "body", None), list) and node.body else 0
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+            docstrings.add(first.value)
+        if isinstance(node, ast.JoinedStr):
+            parts.update(node.values)
+            words = "".join(
+                part.value if isinstance(part, ast.Constant) else "`code`" for part in node.values
+            )
+            texts.append((node.lineno, words))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if node in docstrings:
+                number = node.lineno
+                for part in re.split(r"\n\s*\n", node.value):
+                    texts.append((number, " ".join(part.split())))
+                    number += part.count("\n") + 2
+            elif node not in parts:
+                texts.append((node.lineno, node.value))
+    return [(number, re.sub(r"`[^`]*`", "`code`", text)) for number, text in texts if text]
+
+
+MARKUP_TOKENS = re.compile(
+    r"""\{#-?(?P<note>.*?)-?#\}|<!--(?P<comment>.*?)-->|\{%.*?%\}|\{\{(?P<code>.*?)\}\}|"""
+    r"""<script\b[^>]*>(?P<script>.*?)</script>|<style\b.*?</style>|"""
+    r"""<code\b[^>]*>(?P<quoted>.*?)</code>|<(?P<tag>[^<>]+)>""",
+    re.DOTALL,
+)
+# These do not end a sentence.
+INLINE = set("a b br em i kbd small span strong td th".split())
+
+
+def markup(text: str) -> list[tuple[int, str]]:
+    """Comments, scripts, visible texts, and attributes that are shown, of a template for HTML."""
+    texts: list[tuple[int, str]] = []
+    block, first, end = "", 1, 0
+
+    def flush() -> None:
+        nonlocal block
+        texts.append((first, html.unescape(" ".join(block.split()))))
+        block = ""
+
+    for token in list(MARKUP_TOKENS.finditer(text)) + [None]:
+        words = text[end:token.start() if token else len(text)]
+        if not block.strip():
+            start = end + len(words) - len(words.lstrip())
+            first = text.count("\n", 0, start) + 1
+        block += words
+        if not token:
+            break
+        end = token.end()
+        number = text.count("\n", 0, token.start()) + 1
+        if token["note"] is not None or token["comment"] is not None:
+            texts.append((number, " ".join((token["note"] or token["comment"] or "").split())))
+        elif token["script"] is not None:
+            texts += [(number + line - 1, part) for line, part in
+                      c_like(token["script"], JS_TOKENS)]
+        elif token["code"] is not None or token["quoted"] is not None:
+            block += "`code`"
+        elif token["tag"] is not None:
+            shown = re.findall(r'\b(?:title|alt|placeholder|aria-label)="([^"]*)"', token["tag"])
+            texts += [(number, words) for words in shown]
+            block += " "
+            if re.match(r"/?(\w*)", token["tag"])[1] not in INLINE:
+                flush()
+    flush()
+    return [(number, words) for number, words in texts if words]
 
 
 def language(name: str) -> list[str]:
@@ -155,8 +242,14 @@ def language(name: str) -> list[str]:
         texts = markdown(text.split("\n"))
     elif kind in C_COMMENTS:
         texts = c_like(text)
+    elif kind in JS_COMMENTS:
+        texts = c_like(text, JS_TOKENS)
+    elif kind in MARKUP:
+        texts = markup(text)
     else:
         texts = hash_like(text.split("\n"))
+    if kind == ".py" or kind == "" and re.match(r"#!.*python", text):
+        texts += python(text)
     found = []
     for number, words in texts:
         for pattern, instead in PHRASES:
@@ -175,7 +268,8 @@ MESSAGE = re.compile(r"""^\s*(\w+: |print )?c?"[^"]*"[,;)]*$""")
 
 def columns(name: str) -> list[str]:
     kind = kind_of(name)
-    if kind == "?":
+    # Sources of web pages have long lines of tags and rules.
+    if kind in {"?", ".txt", ".toml"} | JS_COMMENTS | MARKUP:
         return []
     most = 120 if kind == ".md" else 100
     found = []

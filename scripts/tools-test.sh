@@ -15,8 +15,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/ferrotrace.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
 
-# verdict NAME: runs the test function test_NAME, whose result is that of its last command.
-verdict() {
+# check NAME: runs the test function test_NAME, whose result is that of its last command.
+check() {
 	name=$1
 	if "test_$name" >"$work/log" 2>&1; then
 		echo "ok tools/$name"
@@ -78,7 +78,7 @@ test_command() {
 }
 
 for name in at_home elsewhere symbols other_arch command; do
-	verdict $name
+	check $name
 done
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

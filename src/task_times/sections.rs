@@ -65,7 +65,7 @@ pub(crate) struct Section {
     pub(crate) run_ns: u64,
     pub(crate) wait_ns: u64,
     pub(crate) block_ns: u64,
-    /// The number that tells asynchronous sections of the same name apart.
+    /// The number that distinguishes asynchronous sections of the same name.
     pub(crate) cookie: i64,
     pub(crate) is_async: bool,
 }

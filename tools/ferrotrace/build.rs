@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 //! Generates the bindings of libtracecmd, libtracefs and libtraceevent from their headers, with the
-//! program `bindgen`, and tells the linker where the libraries are.
+//! program `bindgen`, and passes the paths of the libraries to the linker.
 
 use std::{
     env,

@@ -167,7 +167,7 @@ pub fn select_functions(
     Ok(())
 }
 
-/// Tells whether a line of `set_ftrace_filter` is the name of a function.
+/// Returns whether a line of `set_ftrace_filter` is the name of a function.
 fn is_function(line: &str) -> bool {
     !line.is_empty() && !line.starts_with('#') && !line.contains(":mod:")
 }

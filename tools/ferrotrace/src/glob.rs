@@ -2,7 +2,7 @@
 
 //! Patterns of names, as the kernel's `glob_match` and so `ferrotrace/set_comm` have them.
 
-/// Tells whether a name matches a pattern: `*` is any text, `?` any byte, `[a-z]` one of these
+/// Returns whether a name matches a pattern: `*` is any text, `?` any byte, `[a-z]` one of these
 /// bytes, `[!a-z]` another one, and `\` takes the next byte as it is.
 pub fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut pattern, mut name) = (pattern, name);

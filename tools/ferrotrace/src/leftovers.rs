@@ -55,7 +55,7 @@ fn owner(name: &str) -> Option<u32> {
     digits.parse().ok().filter(|_| !digits.starts_with('+'))
 }
 
-/// Tells whether a process exists and is this program.
+/// Returns whether a process exists and is this program.
 fn is_alive(pid: u32) -> bool {
     let comm = |pid| fs::read_to_string(format!("/proc/{pid}/comm"));
     match (comm(pid), comm(process::id())) {

@@ -280,12 +280,12 @@ fn refuse(input: &Option<Metadata>, output: Option<&Metadata>, name: &str) -> an
     }
 }
 
-/// Tells whether two files are the same one.
+/// Returns whether two files are the same one.
 fn is_same(a: &Metadata, b: &Metadata) -> bool {
     (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
-/// Tells whether a file cannot be created in its directory.
+/// Returns whether a file cannot be created in its directory.
 fn is_denied(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -39,7 +39,7 @@ fn is_ignored(signal: i32) -> bool {
     fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores(&status, signal))
 }
 
-/// Tells whether a task with this `/proc/PID/status` ignores a signal.
+/// Returns whether a task with this `/proc/PID/status` ignores a signal.
 fn ignores(status: &str, signal: i32) -> bool {
     status
         .lines()

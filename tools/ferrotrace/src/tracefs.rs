@@ -60,7 +60,7 @@ impl Tracefs {
         self.root.join(file)
     }
 
-    /// Tells whether the kernel has this tracer.
+    /// Returns whether the kernel has this tracer.
     pub fn has_tracer(&self, name: &str) -> anyhow::Result<bool> {
         let path = self.path("available_tracers");
         let tracers = fs::read_to_string(&path)

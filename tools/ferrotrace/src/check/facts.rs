@@ -31,7 +31,7 @@ impl Facts {
         Self { root: root.into() }
     }
 
-    /// Tells whether the machine is this one.
+    /// Returns whether the machine is this one.
     pub fn is_real(&self) -> bool {
         self.root == Path::new("/")
     }

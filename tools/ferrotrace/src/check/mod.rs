@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! `ferrotrace check`: tells what recordings need, and what this machine lacks.
+//! `ferrotrace check`: shows what recordings need, and what this machine lacks.
 
 mod facts;
 mod kernel;

@@ -98,7 +98,7 @@ impl Command {
     }
 }
 
-/// Tells whether Ctrl-C on the terminal sends SIGINT to this process and its command.
+/// Returns whether Ctrl-C on the terminal sends SIGINT to this process and its command.
 fn in_foreground() -> bool {
     File::open("/dev/tty").is_ok_and(|tty| tcgetpgrp(tty) == Ok(getpgrp()))
 }

@@ -247,7 +247,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Tells whether the tasks of -p and -t have exited, and no other tasks can follow.
+    /// Returns whether the tasks of -p and -t have exited, and no other tasks can follow.
     fn have_tasks_ended(&self) -> bool {
         let args = self.args;
         let ids = || args.tasks.pids.iter().chain(&args.tasks.tids);
