@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: build-kdir.sh DIRECTORY
+# Usage: [SOURCE=DIRECTORY] build-kdir.sh KERNEL-TREE OUTPUT
 #
-# Builds the module for a kernel tree of the user. Uses the tools of this machine if the Rust code
-# of that kernel was compiled with them, otherwise those of the build environment. Lists everything
-# that the tree lacks.
+# Builds the module, or the one in the directory SOURCE, for a kernel tree of the user. Uses the
+# tools of this machine if the Rust code of that kernel was compiled with them, otherwise those of
+# the build environment. Lists everything that the tree lacks.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 
+out=$2
 kdir=$(CDPATH='' cd -- "$1" 2>/dev/null && pwd -P) || die "KDIR=$1: no such folder"
 config=$kdir/.config
 [ -e "$config" ] || die "KDIR=$kdir: not a configured kernel tree (no .config)"
@@ -84,7 +85,7 @@ if grep -q '^CONFIG_CC_IS_CLANG=y' "$config"; then
 else
 	args="$args$(cross_compile "$arch")"
 fi
-mkdir -p "$top/build/kdir"
+mkdir -p "$out"
 # shellcheck disable=SC2086 # words are meant
-$tools make --no-print-directory -j"$(nproc)" -C "$kdir" M="$top" MO="$top/build/kdir" \
+$tools make --no-print-directory -j"$(nproc)" -C "$kdir" M="${SOURCE:-$top}" MO="$out" \
 	KTRACE_VMLINUX="$btf" $args modules >&2

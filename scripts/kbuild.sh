@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: kbuild.sh KERNEL-DIRECTORY OUTPUT [ARGUMENT...]
 #
-# Runs the kernel's build system on the module. The directory is one that kernel.sh has made.
+# Runs the kernel's build system on the module, or on the one in the directory SOURCE. The kernel's
+# directory is one that kernel.sh has made.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -16,4 +17,4 @@ flock 8
 # Output goes to stderr: if a guest is run afterwards, stdout is for the guest.
 # shellcheck disable=SC2046 # words are meant
 exec "$top/scripts/env.sh" make --no-print-directory -j"$(nproc)" -C "$dir/tree" \
-	M="$top" MO="$out" $(cat "$dir/args") "$@" modules >&2
+	M="${SOURCE:-$top}" MO="$out" $(cat "$dir/args") "$@" modules >&2

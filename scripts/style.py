@@ -53,7 +53,7 @@ COMMENTS = [
 PHRASES = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in PHRASES]
 COMMENTS = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in COMMENTS]
 
-HASH_COMMENTS = {".sh", ".tc", ".py", ".toml", ".txt", ".list", ".pin", ""}
+HASH_COMMENTS = {".sh", ".tc", ".py", ".toml", ".txt", ".list", ".pin", ".kbuild", ""}
 C_COMMENTS = {".rs", ".c", ".h"}
 JS_COMMENTS = {".js", ".mjs", ".css"}
 MARKUP = {".html", ".svg"}

@@ -33,7 +33,8 @@ cases | oops | upstream)
 	"${cross#*=}strip" --strip-debug -o "$dir/ktrace_failcall.ko" "$out/ktrace_failcall.ko" ;;
 esac
 if [ "$cases" = cases ] || [ "$cases" = upstream ]; then
-	"${cross#*=}strip" --strip-debug -o "$dir/thermal_sample.ko" "$out/thermal_sample.ko"
+	"${cross#*=}strip" --strip-debug -o "$dir/thermal_sample.ko" \
+		"$out/samples/thermal/thermal_sample.ko"
 	"${cross#*=}strip" --strip-debug -o "$dir/ktrace_slowname.ko" "$out/ktrace_slowname.ko"
 	[ ! -e "$out/ktrace_kunit.ko" ] ||
 		"${cross#*=}strip" --strip-debug -o "$dir/ktrace_kunit.ko" "$out/ktrace_kunit.ko"
@@ -41,7 +42,8 @@ if [ "$cases" = cases ] || [ "$cases" = upstream ]; then
 	cp -r "$(readlink -f "$kernel/tree/source")/tools/testing/selftests/ftrace" "$dir/selftests"
 fi
 if [ "$cases" = clients ] || [ "$cases" = record ]; then
-	"${cross#*=}strip" --strip-debug -o "$dir/thermal_sample.ko" "$out/thermal_sample.ko"
+	"${cross#*=}strip" --strip-debug -o "$dir/thermal_sample.ko" \
+		"$out/samples/thermal/thermal_sample.ko"
 	mkdir "$dir/docs"
 	cp "$top/README.md" "$top/docs/tutorial.md" "$dir/docs"
 	# Two kernels may be tested at the same time.
