@@ -11,8 +11,8 @@ export ARCH KERNEL KDIR PLUGINS EXTRA OUT CLIENTS SMP LOAD TIMEOUT MEM T JSON RE
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all module tools run run-guest demo test test-all host-test bench check viewers-test \
-	setup clean distclean help
+.PHONY: all module tools run run-guest demo test test-all host-test bench bench-docs check \
+	viewers-test setup clean distclean help
 .NOTPARALLEL:
 
 all:
@@ -53,6 +53,9 @@ host-test:
 
 bench:
 	@scripts/bench.sh
+
+bench-docs:
+	@scripts/env.sh python3 bench/docs.py write $(JSON)
 
 viewers-test:
 	@scripts/viewers-test.sh
@@ -106,7 +109,9 @@ help:
 #: make viewers-test   show recordings in Perfetto, speedscope, Chromium and KernelShark
 #: make bench          count the instructions that tracing adds, compare with the kernel's own
 #:                     tracers, and measure the time; JSON=file writes the results as JSON
-#: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch, style, layers
+#: make bench-docs     replace the numbers in all documents by those of JSON='file...', results of
+#:                     make bench
+#: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch, style, layers, numbers
 #: make tools          build the command `ferrotrace` and the plugin of trace-cmd, and install them
 #:                     in ~/.local, or in PLUGINS=directory, BIN=directory, DATADIR=directory
 #: make setup          only fetch and build the tools and kernels that the other commands need

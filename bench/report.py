@@ -11,6 +11,9 @@ import json
 import os
 import sys
 
+HEADER = '| | row | added | bytes | compared with | added | bytes | ratio | at most |'
+WALL_HEADER = '| | row | compared with | ratio of time, median | least | most |'
+
 
 def number(text):
     """Returns the number in a column, or None."""
@@ -21,8 +24,8 @@ def read_rows(path):
     """Returns the rows of one architecture."""
     rows = []
     with open(path, encoding='utf-8') as lines:
-        for line in lines:
-            name, added, used, other, other_added, other_used = line.rstrip('\n').split('\t')
+        for text in lines:
+            name, added, used, other, other_added, other_used = text.rstrip('\n').split('\t')
             row = {
                 'arch': os.path.basename(path),
                 'row': name,
@@ -46,9 +49,9 @@ def read_limits(path):
     architecture, and the target."""
     limits = {}
     with open(path, encoding='utf-8') as lines:
-        for line in lines:
-            if line.strip() and not line.startswith('#'):
-                name, what, x86_64, arm64, aim = line.rstrip('\n').split('\t')
+        for text in lines:
+            if text.strip() and not text.startswith('#'):
+                name, what, x86_64, arm64, aim = text.rstrip('\n').split('\t')
                 limits.setdefault(name, []).append({
                     'what': what,
                     'x86_64': float(x86_64),
@@ -63,34 +66,49 @@ def show(value, form='{:.0f}'):
     return '' if value is None else form.format(value)
 
 
+def line(cells_of_row):
+    """Returns a line of a table in Markdown."""
+    return '| {} |\n'.format(' | '.join(cells_of_row))
+
+
+def cells(row, limits):
+    """Returns the cells of a row of the first table."""
+    aim = ', '.join('{:.8g}{}'.format(
+        limit['aim'], '' if limit['what'] == 'ratio' else ' ' + limit['what'])
+        for limit in limits.get(row['row'], []))
+    return [row['arch'], row['row'], show(row['added']), show(row['bytes'], '{:.1f}'),
+            row['counterpart'] or '', show(row['counterpart_added']),
+            show(row['counterpart_bytes'], '{:.1f}'), show(row['ratio'], '{:.2f}'), aim]
+
+
 def table(rows, limits):
-    """Prints a table that Markdown understands."""
-    print('| | row | added | bytes | compared with | added | bytes | ratio | at most |')
+    """Prints the first table."""
+    print(HEADER)
     print('| --- | --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |')
     for row in rows:
-        aim = ', '.join('{:.8g}{}'.format(
-            limit['aim'], '' if limit['what'] == 'ratio' else ' ' + limit['what'])
-            for limit in limits.get(row['row'], []))
-        print('| {} | {} | {} | {} | {} | {} | {} | {} | {} |'.format(
-            row['arch'], row['row'], show(row['added']), show(row['bytes'], '{:.1f}'),
-            row['counterpart'] or '', show(row['counterpart_added']),
-            show(row['counterpart_bytes'], '{:.1f}'), show(row['ratio'], '{:.2f}'), aim))
+        print(line(cells(row, limits)), end='')
 
 
 def read_wallclock(path):
     """Returns the rows of bench/wallclock for one architecture: arch, row, counterpart, ratios."""
     path, arch = os.path.split(path)
     with open(os.path.join(path, 'wallclock'), encoding='utf-8') as lines:
-        return [[arch, *line.rstrip('\n').split('\t')] for line in lines]
+        return [[arch, *text.rstrip('\n').split('\t')] for text in lines]
+
+
+def wall_cells(row):
+    """Returns the cells of a row of the second table."""
+    return [row['arch'], row['row'], row['counterpart'], *(
+        show(row['wallclock_' + what], '{:.2f}') for what in ('ratio', 'least', 'most'))]
 
 
 def wall_table(times):
     """Prints the second table."""
     print()
-    print('| | row | compared with | ratio of time, median | least | most |')
+    print(WALL_HEADER)
     print('| --- | --- | --- | ---: | ---: | ---: |')
-    for line in times:
-        print('| {} |'.format(' | '.join(line)))
+    for row in times:
+        print(line(row), end='')
 
 
 def check(rows, limits):
@@ -120,12 +138,13 @@ def main():
     how, out, limits_path, *paths = sys.argv[1:]
     limits = read_limits(limits_path)
     rows = [row for path in paths for row in read_rows(path)]
-    times = [] if how == 'check' else [line for path in paths for line in read_wallclock(path)]
-    medians = {(arch, row): float(median) for arch, row, _, median, _, _ in times}
+    times = [] if how == 'check' else [row for path in paths for row in read_wallclock(path)]
+    ratios = {(arch, row): list(map(float, numbers)) for arch, row, _, *numbers in times}
     for row in rows:
         for limit in limits.get(row['row'], []):
             row['bytes_limit' if limit['what'] == 'bytes' else 'limit'] = limit['aim']
-        row['wallclock_ratio'] = medians.get((row['arch'], row['row']))
+        row['wallclock_ratio'], row['wallclock_least'], row['wallclock_most'] = ratios.get(
+            (row['arch'], row['row']), [None] * 3)
     if out:
         with open(out, 'w', encoding='utf-8') as file:
             json.dump(rows, file, indent=1)

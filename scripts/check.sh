@@ -3,9 +3,9 @@
 # Usage: check.sh [CHECK...]
 #
 # Runs all checks that do not run the module: rustfmt, clippy, rustdoc, shellcheck, the kernel's
-# checkpatch, scripts/style.py (language, columns, subjects) and scripts/layers.py (layers), or some
-# of these. No check may have a finding. All tools are those of the build environment. The last line
-# of output is `N passed, N failed, 0 skipped`.
+# checkpatch, scripts/style.py (language, columns, subjects), scripts/layers.py (layers) and
+# bench/docs.py (numbers), or some of these. No check may have a finding. All tools are those of the
+# build environment. The last line of output is `N passed, N failed, 0 skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -86,6 +86,10 @@ check_layers() {
 	files src | in_env python3 scripts/layers.py
 }
 
+check_numbers() {
+	in_env python3 bench/docs.py check
+}
+
 # Commits after this one must have such subjects. A shallow clone may not contain it.
 subjects_since=b040ff8b6b042ec04ead5bdbb4d7082757db0d9a
 check_subjects() {
@@ -100,7 +104,8 @@ check_subjects() {
 
 passed=0 failed=0
 mkdir -p "$out"
-[ $# -gt 0 ] || set -- language columns subjects layers rustfmt clippy rustdoc shellcheck checkpatch
+[ $# -gt 0 ] || set -- language columns subjects layers numbers \
+	rustfmt clippy rustdoc shellcheck checkpatch
 for name; do
 	start=$(date +%s)
 	# A single line of bindgen's output can have megabytes.

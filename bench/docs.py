@@ -1,0 +1,217 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Usage: docs.py check | write JSON...
+
+Keeps the numbers in the documents equal to those of docs/performance-table.md.
+
+  check  compares the chart docs/performance.svg, and the texts that bench/quotes.py lists, with the
+         table. Prints each difference; exits with 1 if there is one
+  write  replaces the tables by the results of `make bench JSON=FILE`, then the chart and the
+         numbers in the texts. Rows of an architecture that no FILE contains are kept
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+import quotes
+import report
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+TABLE = 'docs/performance-table.md'
+CHART = 'docs/performance.svg'
+
+# The rows of the chart: for each operation, the row of the table and the label and colour of a bar.
+# The colour `k` is the kernel's tracer, in whose columns the number is.
+BARS = [
+    ('function entry', [
+        (quotes.ENTRY, 'function', 'k'),
+        (quotes.ENTRY, 'ferrotrace', 'f'),
+        (quotes.ENTRY_COMPACT, 'ferrotrace, compact', 'c'),
+    ]),
+    ('leaf call and return', [
+        (quotes.LEAF, 'function_graph', 'k'),
+        (quotes.LEAF, 'ferrotrace', 'f'),
+        (quotes.LEAF_COMPACT, 'ferrotrace, compact', 'c'),
+        (quotes.PROFILE, 'ferrotrace, profile', 'c'),
+    ]),
+    ('call below a threshold', [
+        (quotes.THRESHOLD, 'function_graph', 'k'),
+        (quotes.THRESHOLD, 'ferrotrace', 'f'),
+    ]),
+    ('call of a task that is not selected', [
+        (quotes.OTHER_TASK, 'function_graph, set_ftrace_pid', 'k'),
+        (quotes.OTHER_TASK, 'ferrotrace', 'f'),
+    ]),
+    ('context switch of tasks that are not selected', [
+        (quotes.SWITCH, 'function_graph, set_ftrace_pid', 'k'),
+        (quotes.SWITCH, 'ferrotrace', 'f'),
+    ]),
+]
+CHART_HEAD = '''<?xml version="1.0" encoding="UTF-8"?>
+<!-- SPDX-License-Identifier: GPL-2.0 -->
+<svg xmlns="http://www.w3.org/2000/svg" width="800" height="{0}" viewBox="0 0 800 {0}" \
+role="img" aria-labelledby="t d">
+<title id="t">Instructions that tracing adds to one operation</title>
+<desc id="d">Bars for ferrotrace and for the kernel's own tracers, x86_64; fewer is better.</desc>
+<style>
+text {{ font: 12px sans-serif; fill: #222; }}
+.t {{ font-size: 14px; font-weight: bold; }}
+.h {{ font-weight: bold; }}
+.k {{ fill: #9aa5b1; }}
+.f {{ fill: #1f6feb; }}
+.c {{ fill: #2da44e; }}
+</style>
+<rect width="800" height="{0}" fill="#fff"/>
+<text class="t" x="12" y="22">Instructions that tracing adds to one operation (x86_64, fewer is \
+better)</text>
+'''
+
+
+class Table:
+    """The rows of one architecture in the table of instructions."""
+
+    def __init__(self, rows, arch):
+        self.arch = arch
+        self.rows = {}
+        for row in rows:
+            # Rows for the costs of another tracer have the same name; they are found by both names.
+            self.rows.setdefault(row[1], row)
+            self.rows[row[1], row[4]] = row
+
+    def cell(self, name, column):
+        """Returns a cell as it is printed."""
+        if name not in self.rows:
+            sys.exit('{}: no row {!r} for {}'.format(TABLE, name, self.arch))
+        return self.rows[name][column]
+
+    def added(self, name):
+        """Returns the instructions that ferrotrace adds."""
+        return int(self.cell(name, 2))
+
+    def bytes(self, name):
+        """Returns the bytes that ferrotrace uses."""
+        return float(self.cell(name, 3))
+
+    def other(self, name):
+        """Returns the instructions that the other tracer adds."""
+        return int(self.cell(name, 5))
+
+    def ratio(self, name):
+        """Returns the ratio of both, with two digits."""
+        return self.cell(name, 7)
+
+
+def chart(table):
+    """Returns the chart. 420 pixels are the largest number, rounded up to a multiple of 100."""
+    bars = [(title, [((table.other if colour == 'k' else table.added)(row), label, colour)
+                     for row, label, colour in group]) for title, group in BARS]
+    scale = 420 / (-(-max(value for _, group in bars for value, _, _ in group) // 100) * 100)
+    parts = []
+    y = 55
+    for title, group in bars:
+        parts.append('<text class="h" x="12" y="{}">{}</text>\n'.format(y, title))
+        y += 20
+        for value, label, colour in group:
+            width = value * scale
+            parts.append(
+                '<text class="l" x="292" y="{}" text-anchor="end">{}</text>\n'
+                '<rect class="{}" x="300" y="{}" width="{:.1f}" height="14"/>\n'
+                '<text class="v" x="{:.1f}" y="{}">{}</text>\n'.format(
+                    y, label, colour, y - 11, width, 306 + width, y, value))
+            y += 18
+        y += 10
+    return CHART_HEAD.format(y - 5) + ''.join(parts) + '</svg>\n'
+
+
+def read(name):
+    """Returns the text of a file of the project."""
+    return (TOP / name).read_text(encoding='utf-8')
+
+
+def read_rows(text, header):
+    """Returns the rows of the table with this header, as lists of cells, and its place in text."""
+    begin = text.index('\n', text.index('| ---', text.index(header))) + 1
+    end = text.find('\n\n', begin) + 1 or len(text)
+    return [[cell.strip() for cell in line[1:-1].split('|')]
+            for line in text[begin:end].splitlines()], begin, end
+
+
+def replace_rows(text, header, rows):
+    """Replaces the rows of all architectures that are in `rows`, in the table with this header."""
+    old, begin, end = read_rows(text, header)
+    archs = {row[0] for row in rows}
+    rows = rows + [row for row in old if row[0] not in archs]
+    rows.sort(key=lambda row: row[0] != 'x86_64')
+    return text[:begin] + ''.join(map(report.line, rows)) + text[end:]
+
+
+def find(quote, text):
+    """Finds a quoted text, however its lines are wrapped."""
+    return re.search(r'(?<!\S)' + r'(\s+)'.join(map(re.escape, quote.split())), text)
+
+
+def quoted(tables):
+    """Returns all quotes, as pairs of document and text."""
+    return list(quotes.quotes(*tables))
+
+
+def tables_of(text):
+    """Returns the rows of x86_64 and those of arm64."""
+    rows = read_rows(text, report.HEADER)[0]
+    return [Table([row for row in rows if row[0] == arch], arch) for arch in ('x86_64', 'arm64')]
+
+
+def check():
+    """Compares the documents with the table. Returns the number of differences."""
+    tables = tables_of(read(TABLE))
+    wrong = ['{}: is not the chart of {}: write it again'.format(CHART, TABLE)
+             ] if read(CHART) != chart(tables[0]) else []
+    wrong += ['{}: not found, with numbers from {}: {}'.format(name, TABLE, quote)
+              for name, quote in quoted(tables) if not find(quote, read(name))]
+    for finding in wrong:
+        print(finding)
+    return len(wrong)
+
+
+def write(paths):
+    """Replaces the numbers in all documents by those of the files."""
+    rows = []
+    for path in paths:
+        with open(path, encoding='utf-8') as file:
+            rows += json.load(file)
+    limits = report.read_limits(TOP / 'bench' / 'limits')
+    old = read(TABLE)
+    new = replace_rows(old, report.HEADER, [report.cells(row, limits) for row in rows])
+    times = [report.wall_cells(row) for row in rows if row.get('wallclock_least') is not None]
+    if times:
+        new = replace_rows(new, report.WALL_HEADER, times)
+    before, after = tables_of(old), tables_of(new)
+    texts = {TABLE: new, CHART: chart(after[0])}
+    for (name, quote), (_, now) in zip(quoted(before), quoted(after)):
+        text = texts.get(name) or read(name)
+        match = find(quote, text)
+        if not match:
+            sys.exit('{}: not found, with numbers from {}: {}'.format(name, TABLE, quote))
+        # The lines stay wrapped as they are.
+        words = now.split()
+        spaces = [*match.groups(), '']
+        texts[name] = text[:match.start()] + ''.join(
+            word + space for word, space in zip(words, spaces)) + text[match.end():]
+    for name, text in texts.items():
+        (TOP / name).write_text(text, encoding='utf-8')
+
+
+def main():
+    """Does what the arguments say, and returns the exit status."""
+    if sys.argv[1:] == ['check']:
+        return 1 if check() else 0
+    if sys.argv[1:2] == ['write'] and len(sys.argv) > 2:
+        write(sys.argv[2:])
+        return 0
+    return __doc__
+
+
+if __name__ == '__main__':
+    sys.exit(main())
