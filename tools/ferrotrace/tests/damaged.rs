@@ -82,12 +82,9 @@ fn run(thread: &str, verb: &[&str], content: &[u8]) -> (i32, String) {
     )
 }
 
-/// Checks that an error names the file, except those of the handler for crashes of a library, which
-/// does not know it.
+/// Checks that an error names the file, also those of the handler for crashes of a library.
 fn check_name(thread: &str, text: &str) {
-    let has_name = text.contains(&format!("{thread}.dat: "));
-    let crashed = text.starts_with("ferrotrace: the recording is damaged: a library ");
-    assert!(has_name || crashed, "{text}");
+    assert!(text.contains(&format!("{thread}.dat: ")), "{text}");
 }
 
 fn check_error(what: &str, status: i32, text: &str) {
@@ -141,6 +138,34 @@ fn mutate(name: &str) {
             check_name("random", &text);
         }
     }
+}
+
+/// Sends a signal like that of a crash, while the program waits for the reader of its output.
+#[test]
+fn a_crash_names_the_file() {
+    let path = temporary("damaged", "crash.dat");
+    fs::write(&path, data("compact-events.dat")).expect("a file");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ferrotrace"))
+        .arg("report")
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    let mut output = child.stdout.take().expect("a pipe");
+    output.read_exact(&mut [0]).expect("some output");
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::SEGV).expect("a process");
+    let mut text = String::new();
+    let mut errors = child.stderr.take().expect("a pipe");
+    errors.read_to_string(&mut text).expect("UTF-8");
+    let status = child.wait().expect("a child").code();
+    check_error("crash", status.expect("no signal"), &text);
+    let expected = format!(
+        "{}: the recording is damaged: a library crashed",
+        path.display()
+    );
+    assert!(text.contains(&expected), "{text}");
 }
 
 #[test]

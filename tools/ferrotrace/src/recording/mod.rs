@@ -63,8 +63,8 @@ const BYTES_PER_S: u64 = 4 << 20;
 /// An open recording.
 pub struct Recording {
     input: Input,
-    /// How long a library may work on it without a result.
-    limit: Duration,
+    /// Against crashes and hangs of the libraries.
+    guard: sys::Guard,
 }
 
 impl Recording {
@@ -76,9 +76,10 @@ impl Recording {
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let size = fs::metadata(path).map_or(0, |metadata| metadata.len());
         let limit = Duration::from_secs(LIMIT_S + size / BYTES_PER_S);
-        let _progress = sys::guard(limit);
+        let guard = sys::Guard::new(path, limit);
+        let _progress = guard.begin();
         let input = Input::open(path)?;
-        Ok(Self { input, limit })
+        Ok(Self { input, guard })
     }
 
     /// Returns the number of CPUs of the machine that recorded.
@@ -127,7 +128,7 @@ impl Recording {
         symbols: &mut Symbols<'_>,
         mut visit: impl FnMut(&Event<'_>, &Symbols<'_>) -> ControlFlow<()>,
     ) -> anyhow::Result<()> {
-        let progress = sys::guard(self.limit);
+        let progress = self.guard.begin();
         let decoder = Decoder::new(self.input.formats());
         let mut packs = Packs::new(self.input.formats(), self.input.nr_buffers());
         let mut reorder = Reorder::default();

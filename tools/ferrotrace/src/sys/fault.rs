@@ -5,11 +5,17 @@
 
 use std::{
     ffi::c_int,
+    path::Path,
     ptr,
     sync::atomic::{
+        AtomicPtr,
         AtomicU64,
         AtomicU8,
-        Ordering::Relaxed, //
+        Ordering::{
+            Acquire,
+            Relaxed,
+            Release, //
+        }, //
     },
     thread,
     time::Duration, //
@@ -19,9 +25,15 @@ use std::{
 /// is odd while the program handles a record.
 static STEPS: AtomicU64 = AtomicU64::new(0);
 
-const CRASHED: &[u8] =
-    b"ferrotrace: the recording is damaged: a library crashed while reading it\n";
-const HANGS: &[u8] = b"ferrotrace: the recording is damaged: a library hangs while reading it\n";
+/// The messages about the file that is being read. They are complete before they are needed: a
+/// signal handler cannot allocate memory.
+struct Messages {
+    crashed: String,
+    hangs: String,
+}
+
+/// The messages about the latest file of a guard, which are never freed; null at first.
+static MESSAGES: AtomicPtr<Messages> = AtomicPtr::new(ptr::null_mut());
 
 /// Whether a recording is being read: the number of guards.
 static READING: AtomicU8 = AtomicU8::new(0);
@@ -48,16 +60,47 @@ impl Drop for Progress {
     }
 }
 
-/// Makes crashes of a library end the program with a message and exit status 1, and also a call of
-/// a library that takes longer than `limit`.
-pub fn guard(limit: Duration) -> Progress {
-    if READING.fetch_add(1, Relaxed) == 0 {
-        for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGABRT] {
-            catch(signal);
-        }
-        thread::spawn(move || watch(limit));
+/// Detects crashes and hangs of a library while it reads a file.
+pub struct Guard {
+    messages: &'static Messages,
+    limit: Duration,
+}
+
+impl Guard {
+    /// Prepares the messages about a file. A call of a library may take the time `limit`.
+    pub fn new(path: &Path, limit: Duration) -> Self {
+        let path = path.display();
+        let damaged = format!("ferrotrace: {path}: the recording is damaged");
+        // The messages are leaked, since the handler may use them at any time. A program opens few
+        // files.
+        let messages = Box::leak(Box::new(Messages {
+            crashed: format!("{damaged}: a library crashed while reading it\n"),
+            hangs: format!("{damaged}: a library hangs while reading it\n"),
+        }));
+        Self { messages, limit }
     }
-    Progress(())
+
+    /// Makes crashes of a library end the program with a message and exit status 1, and also a call
+    /// of a library that takes longer than the limit.
+    pub fn begin(&self) -> Progress {
+        let messages = ptr::from_ref(self.messages).cast_mut();
+        MESSAGES.store(messages, Release);
+        if READING.fetch_add(1, Relaxed) == 0 {
+            for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGABRT] {
+                catch(signal);
+            }
+            let limit = self.limit;
+            thread::spawn(move || watch(limit));
+        }
+        Progress(())
+    }
+}
+
+/// Returns the messages about the file that is being read.
+fn messages() -> Option<&'static Messages> {
+    // SAFETY: The pointer is null, or that of a leaked box, which nothing changes. Writes to the
+    // box are before the release store of the pointer.
+    unsafe { MESSAGES.load(Acquire).as_ref() }
 }
 
 /// Ends the program if no progress is made.
@@ -70,14 +113,14 @@ fn watch(limit: Duration) {
         }
         let now = STEPS.load(Relaxed);
         if now == before && now % 2 == 0 {
-            end(HANGS);
+            end(messages().map_or("", |messages| &messages.hangs));
         }
         before = now;
     }
 }
 
 /// Writes a message and ends the program. Only does what a signal handler may do.
-fn end(message: &[u8]) -> ! {
+fn end(message: &str) -> ! {
     // SAFETY: Both functions may be called in a signal handler, and the message is valid memory.
     unsafe {
         libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len());
@@ -87,7 +130,7 @@ fn end(message: &[u8]) -> ! {
 
 extern "C" fn handler(signal: c_int) {
     if READING.load(Relaxed) != 0 {
-        end(CRASHED);
+        end(messages().map_or("", |messages| &messages.crashed));
     }
     // SAFETY: Both functions may be called in a signal handler.
     unsafe {

@@ -11,7 +11,7 @@ mod iterate;
 mod pages;
 mod text;
 
-pub use fault::guard;
+pub use fault::Guard;
 pub use format::{
     EventFormat,
     Field, //
