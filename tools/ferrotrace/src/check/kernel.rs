@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-//! Checks of the kernel, of the module, and of the rights to trace.
-
-use std::path::Path;
+//! Checks of the kernel, of what the module provides, and of the rights to trace.
 
 use super::{
-    facts::Facts, //
-    Line,
+    facts::Facts,
+    module::is_loaded,
+    Line, //
 };
 use crate::tracefs::Tracefs;
 
-/// The options without which the module cannot be loaded. `CONFIG_RUST` is needed only to build it.
+/// The options without which the module cannot be loaded. A kernel with `CONFIG_RUST` exports the
+/// functions of its crates, which the module calls.
 pub const OPTIONS: &[&str] = &[
     "MODULES",
+    "RUST",
     "KALLSYMS_ALL",
     "KPROBES",
     "FUNCTION_GRAPH_TRACER",
@@ -110,31 +111,9 @@ pub fn tracefs(facts: &Facts) -> Line {
     }
 }
 
-/// Checks that the module is loaded.
-pub fn module(facts: &Facts) -> Line {
-    if !facts.path("/sys/module/ferrotrace").exists() {
-        return Line::missing(
-            "module",
-            "not loaded: sudo modprobe ferrotrace (or: sudo insmod ferrotrace.ko)",
-        );
-    }
-    let version = facts
-        .read("/sys/module/ferrotrace/version")
-        .unwrap_or_default();
-    let own = env!("CARGO_PKG_VERSION");
-    if version == own {
-        Line::ok("module", format!("version {version}"))
-    } else {
-        Line::warning(
-            "module",
-            format!("version {version}, but this program has version {own}"),
-        )
-    }
-}
-
 /// Checks that the module provides its tracer, if it is loaded and can be asked.
 pub fn tracer(facts: &Facts) -> Option<Line> {
-    if !facts.path("/sys/module/ferrotrace").exists() {
+    if !is_loaded(facts) {
         return None;
     }
     let file = facts.tracefs()?.join("available_tracers");
@@ -154,7 +133,7 @@ pub fn tracer(facts: &Facts) -> Option<Line> {
 
 /// Checks that the self-test of compact records has passed: an instance accepts the option.
 pub fn compact(facts: &Facts) -> Option<Line> {
-    if !facts.is_real() || !Path::new("/sys/module/ferrotrace").exists() {
+    if !facts.is_real() || !is_loaded(facts) {
         return None;
     }
     let tracefs = Tracefs::find().ok()?;

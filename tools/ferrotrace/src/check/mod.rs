@@ -4,23 +4,31 @@
 
 mod facts;
 mod kernel;
+mod module;
 mod programs;
 
 use std::{
     io::{
+        self,
         stdout,
-        IsTerminal, //
+        IsTerminal,
+        Write, //
     },
-    path::PathBuf,
+    path::{
+        Path,
+        PathBuf, //
+    },
     process::ExitCode, //
 };
 
+use crate::output;
 use facts::Facts;
 
 const EXAMPLES: &str = "\
 Examples:
   ferrotrace check
   ferrotrace check && ferrotrace record -- make
+  ferrotrace check --module ferrotrace.ko     was this file built for the kernel that runs?
 
 Each line is 'ok', 'missing' (recording is impossible), or 'warning' (something is limited).
 Exit status: 0 if nothing is missing, else 1.";
@@ -29,6 +37,10 @@ Exit status: 0 if nothing is missing, else 1.";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
+    /// Also checks whether a file of the module was built for the kernel that runs.
+    #[arg(long, value_name = "FILE")]
+    module: Option<PathBuf>,
+
     /// Directory in which the files of the system are read, for tests.
     #[arg(long, hide = true, default_value = "/")]
     root: PathBuf,
@@ -70,7 +82,7 @@ impl Line {
         Self::new(Result::Warning, what, text)
     }
 
-    fn print(&self, colours: bool) {
+    fn write(&self, to: &mut impl Write, colours: bool) -> io::Result<()> {
         let (word, colour) = match self.result {
             Result::Ok => ("ok", 32),
             Result::Missing => ("missing", 31),
@@ -78,30 +90,31 @@ impl Line {
         };
         let Self { what, text, .. } = self;
         if colours {
-            println!("\x1b[{colour}m{word:<8}\x1b[0m{what:<14}{text}");
+            writeln!(to, "\x1b[{colour}m{word:<8}\x1b[0m{what:<14}{text}")
         } else {
-            println!("{word:<8}{what:<14}{text}");
+            writeln!(to, "{word:<8}{what:<14}{text}")
         }
     }
 }
 
 /// Runs `ferrotrace check`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let lines = check(&Facts::new(&args.root));
+    let lines = check(&Facts::new(&args.root), args.module.as_deref());
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let colours = stdout().is_terminal() && !plain;
-    for line in &lines {
-        line.print(colours);
-    }
+    let mut out = stdout().lock();
+    let mut each = lines.iter();
+    output::ended(each.try_for_each(|line| line.write(&mut out, colours)))?;
     let missing = lines.iter().any(|line| line.result == Result::Missing);
     Ok(ExitCode::from(u8::from(missing)))
 }
 
-fn check(facts: &Facts) -> Vec<Line> {
+fn check(facts: &Facts, file: Option<&Path>) -> Vec<Line> {
     let mut lines = vec![kernel::options(facts), kernel::rights(facts)];
     lines.push(kernel::lockdown(facts));
     lines.push(kernel::tracefs(facts));
-    lines.push(kernel::module(facts));
+    lines.push(module::loaded(facts));
+    lines.extend(file.map(|file| module::file(facts, file)));
     lines.extend(kernel::tracer(facts));
     lines.extend(kernel::compact(facts));
     lines.push(programs::trace_cmd(facts));
@@ -155,7 +168,7 @@ mod tests {
         let root = tree(files)?;
         fs::create_dir_all(root.path().join("boot"))?;
         fs::write(root.path().join("boot/config-7.2.12+deb13-amd64"), boot)?;
-        let lines = check(&Facts::new(root.path()));
+        let lines = check(&Facts::new(root.path()), None);
         Ok(lines
             .iter()
             .filter(|line| line.result != Result::Ok)
@@ -200,6 +213,8 @@ mod tests {
         );
         assert_eq!(changed("mounts", "")?, ("tracefs", Result::Missing));
         let without = config().replace("CONFIG_KPROBES=y\n", "# CONFIG_KPROBES is not set\n");
+        assert_eq!(results(GOOD, &without)?[0], ("kernel", Result::Missing));
+        let without = config().replace("CONFIG_RUST=y\n", "");
         assert_eq!(results(GOOD, &without)?[0], ("kernel", Result::Missing));
         assert_eq!(
             results(&GOOD[..5], &config())?[0],
