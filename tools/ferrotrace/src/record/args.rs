@@ -31,6 +31,11 @@ Then: ferrotrace summary, ferrotrace timeline, ferrotrace report, trace-cmd repo
 
 Ctrl-C ends a recording of -p, -t, -n, -G or -a, which is a success (exit status 0). A command
 receives the signal, and the recording ends with the command; a second signal kills the command.
+While the file is being written, a second signal discards it.
+
+On a terminal, a line shows the state of the recording, unless a command can print there, too: it is
+shown with a command whose output is redirected, as in ferrotrace record -- make >make.log.
+
 Exit status: that of the command (128+N if signal N killed it); 0 without one, 1 if something
 failed, 2 for wrong usage, 130, 143 or 129 if SIGINT, SIGTERM or SIGHUP interrupted the program.";
 
@@ -133,7 +138,7 @@ pub struct Args {
     #[arg(long, requires = "command")]
     pub user: Option<String>,
 
-    /// Shows no progress and no result.
+    /// Shows neither the state of the recording nor the result.
     #[arg(short, long)]
     pub quiet: bool,
 
