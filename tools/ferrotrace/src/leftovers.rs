@@ -8,9 +8,12 @@ use std::{
     process, //
 };
 
-use crate::tracefs::{
-    Instance,
-    Tracefs, //
+use crate::{
+    message,
+    tracefs::{
+        Instance,
+        Tracefs, //
+    }, //
 };
 
 const PREFIX: &str = "ferrotrace-";
@@ -42,8 +45,12 @@ pub fn remove(tracefs: &Tracefs) -> anyhow::Result<()> {
             continue;
         };
         match left.remove() {
-            Ok(()) => eprintln!("ferrotrace: removed {name}, which a killed ferrotrace has left"),
-            Err(error) => eprintln!("ferrotrace: a killed ferrotrace has left {name}: {error:#}"),
+            Ok(()) => message::print(format_args!(
+                "ferrotrace: removed {name}, which a killed ferrotrace has left"
+            )),
+            Err(error) => message::print(format_args!(
+                "ferrotrace: a killed ferrotrace has left {name}: {error:#}"
+            )),
         }
     }
     Ok(())

@@ -12,6 +12,7 @@ mod generate;
 mod glob;
 mod html;
 mod leftovers;
+mod message;
 mod model;
 mod output;
 mod percent;
@@ -41,7 +42,7 @@ fn main() -> ExitCode {
     match cli.run() {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("ferrotrace: {error:#}");
+            message::print(format_args!("ferrotrace: {error:#}"));
             ExitCode::FAILURE
         }
     }

@@ -35,6 +35,8 @@ use rustix::fs::{
     FlockOperation, //
 };
 
+use crate::message;
+
 /// How long a file of a trace array may stay busy before the program gives up.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -209,7 +211,7 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         if let Err(error) = self.remove_now() {
-            eprintln!("ferrotrace: an instance is left: {error:#}");
+            message::print(format_args!("ferrotrace: an instance is left: {error:#}"));
         }
     }
 }
@@ -313,6 +315,25 @@ mod tests {
         );
         assert_eq!(point(debugfs).as_deref(), Some("/sys/kernel/debug/tracing"));
         assert_eq!(point("proc /proc proc rw 0 0\n\n"), None);
+    }
+
+    /// A panic removes the instance, as long as it unwinds the stack.
+    #[test]
+    fn a_panic_removes_the_instance() -> anyhow::Result<()> {
+        let root = tempfile::tempdir()?;
+        let path = root.path().join("instances/ferrotrace-1");
+        fs::create_dir_all(&path)?;
+        let tracefs = Tracefs {
+            root: root.path().into(),
+        };
+        let instance = tracefs.adopt("ferrotrace-1")?.context("it is locked")?;
+        assert!(tracefs.adopt("ferrotrace-1")?.is_none());
+        let result = std::panic::catch_unwind(move || {
+            let _instance = instance;
+            panic!("intended");
+        });
+        assert!(result.is_err() && !path.exists());
+        Ok(())
     }
 
     #[test]

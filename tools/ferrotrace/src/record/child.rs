@@ -55,6 +55,8 @@ use rustix::pipe::{
     PipeFlags, //
 };
 
+use crate::message;
+
 /// The first argument that makes this program execute a command; see [`execute`].
 pub const EXECUTE: &str = "__exec";
 
@@ -150,7 +152,7 @@ impl Stopped {
 /// Returns only if it fails.
 pub fn execute(args: &[OsString]) -> u8 {
     let [gate, ready, ids, path, name, args @ ..] = args else {
-        eprintln!("ferrotrace: {EXECUTE} is for internal use");
+        message::print(format_args!("ferrotrace: {EXECUTE} is for internal use"));
         return 2;
     };
     let waited = || {
@@ -171,7 +173,7 @@ pub fn execute(args: &[OsString]) -> u8 {
         command: name.clone(),
         error: command.exec(),
     };
-    eprintln!("ferrotrace: {error}");
+    message::print(format_args!("ferrotrace: {error}"));
     error.status()
 }
 

@@ -47,7 +47,10 @@ use super::{
     },
     snapshot,
 };
-use crate::tracefs::Instance;
+use crate::{
+    message,
+    tracefs::Instance, //
+};
 
 /// The time after which a delayed snapshot has certainly been taken.
 const MARGIN: Duration = Duration::from_millis(200);
@@ -239,7 +242,7 @@ impl<'a> Flight<'a> {
         }
         if self.files.count == 0 && !self.args.quiet {
             self.progress.end();
-            eprintln!("ferrotrace: no rule of --on has fired; no file was written");
+            message::print("ferrotrace: no rule of --on has fired; no file was written");
         }
         Ok(())
     }

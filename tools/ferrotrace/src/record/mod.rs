@@ -26,7 +26,10 @@ use clap::{
 
 pub use args::Args;
 
-use crate::signals;
+use crate::{
+    message,
+    signals, //
+};
 use child::CannotExecute;
 use session::Interrupted;
 
@@ -48,7 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     match error.downcast_ref::<CannotExecute>() {
         Some(reason) => {
-            eprintln!("ferrotrace: {reason}");
+            message::print(format_args!("ferrotrace: {reason}"));
             Ok(ExitCode::from(reason.status()))
         }
         None => Err(error),

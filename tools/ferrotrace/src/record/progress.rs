@@ -19,11 +19,12 @@ use indicatif::{
 
 use super::args::Args;
 use crate::{
+    message,
     stats::Stats,
     units::Size, //
 };
 
-/// The line on the terminal. It is not shown if a command uses the terminal.
+/// The line on the terminal. It is not shown if the output of a command goes to the terminal.
 pub struct Progress(ProgressBar);
 
 impl Progress {
@@ -52,10 +53,7 @@ impl Progress {
 
     /// Shows the state of the recording.
     pub fn show(&self, stats: &Stats, bytes: u64) {
-        let tasks = match stats.tasks {
-            Some(tasks) => format!("{tasks} tasks"),
-            None => "all tasks".into(),
-        };
+        let tasks = tasks(stats);
         self.0.set_message(format!(
             "{} calls, {}, {tasks}, lost {}",
             stats.calls,
@@ -78,7 +76,7 @@ impl Progress {
 
     /// Prints a line above the progress line.
     pub fn print(&self, line: &str) {
-        self.0.suspend(|| eprintln!("{line}"));
+        self.0.suspend(|| message::print(line));
     }
 
     /// Shows another text.
@@ -95,11 +93,7 @@ impl Progress {
 
 /// Returns the line at the end of a recording.
 pub fn result(file: &Path, stats: &Stats, bytes: u64, time: Duration) -> String {
-    let tasks = match stats.tasks {
-        Some(1) => "1 task".into(),
-        Some(tasks) => format!("{tasks} tasks"),
-        None => "all tasks".into(),
-    };
+    let tasks = tasks(stats);
     let deep = match stats.too_deep {
         0 => String::new(),
         calls => format!(", {calls} calls nested too deeply (-D)"),
@@ -117,6 +111,15 @@ pub fn result(file: &Path, stats: &Stats, bytes: u64, time: Duration) -> String 
         Size(bytes),
         stats.lost,
     )
+}
+
+/// Returns the number of tasks as a text.
+fn tasks(stats: &Stats) -> String {
+    match stats.tasks {
+        Some(1) => "1 task".into(),
+        Some(tasks) => format!("{tasks} tasks"),
+        None => "all tasks".into(),
+    }
 }
 
 #[cfg(test)]

@@ -243,6 +243,38 @@ fn is_part(name: &str, prefix: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    /// A panic ends trace-cmd and removes its files, as long as it unwinds the stack.
+    #[test]
+    fn a_panic_ends_the_recorder() -> anyhow::Result<()> {
+        let directory = tempfile::tempdir()?;
+        let temporary = directory.path().join("t.dat.x");
+        for name in ["t.dat.x", "t.dat.x.x.cpu0", "t.dat.x.cpu1", "other"] {
+            fs::write(directory.path().join(name), "")?;
+        }
+        let mut child = Command::new("sleep").arg("100").process_group(0).spawn()?;
+        let recorder = Recorder {
+            group: Pid::from_child(&child),
+            hold: None,
+            errors: None,
+            finished: false,
+            output: directory.path().join("t.dat"),
+            parts: ["x", ""].map(|buffer| part_prefix(&temporary, buffer)),
+            temporary,
+        };
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+            let _recorder = recorder;
+            panic!("intended");
+        }));
+        assert!(result.is_err());
+        assert_eq!(child.wait()?.signal(), Some(9));
+        let left: Vec<_> = fs::read_dir(directory.path())?
+            .filter_map(|entry| Some(entry.ok()?.file_name()))
+            .collect();
+        assert_eq!(left, ["other"]);
+        Ok(())
+    }
 
     #[test]
     fn parts() {

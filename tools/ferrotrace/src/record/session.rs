@@ -39,6 +39,7 @@ use super::{
     },
 };
 use crate::{
+    message,
     signals,
     stats::Stats,
     tracefs::Instance, //
@@ -147,7 +148,7 @@ impl<'a> Session<'a> {
             self.stats.tasks = self.peak;
             let bytes = fs::metadata(&self.args.output).map_or(0, |metadata| metadata.len());
             let line = progress::result(&self.args.output, &self.stats, bytes, time);
-            eprintln!("{line}");
+            message::print(line);
         }
         Ok(end)
     }
@@ -208,7 +209,7 @@ impl<'a> Session<'a> {
                 Event::Signal(signal) if signalled => return Err(Interrupted(signal).into()),
                 Event::Signal(_) => {
                     signalled = true;
-                    eprintln!("ferrotrace: writing the file; a second signal discards it");
+                    message::print("ferrotrace: writing the file; a second signal discards it");
                 }
             }
         }
@@ -273,16 +274,16 @@ pub fn finish(
     progress.end();
     let removed = instance.remove();
     match result {
-        Ok(End::Disk) => eprintln!(
+        Ok(End::Disk) => message::print(format_args!(
             "ferrotrace: the recording has ended early, because the disk of {} is almost full; \
              the file is complete until then",
             args.output.display()
-        ),
+        )),
         Err(error) if command.as_ref().is_none_or(|it| it.status().is_some()) => {
             return Err(error);
         }
         // The command still uses the terminal.
-        Err(ref error) => eprintln!("ferrotrace: {error:#}"),
+        Err(ref error) => message::print(format_args!("ferrotrace: {error:#}")),
         Ok(_) => {}
     }
     let status = command.as_mut().map(|command| wait_for(command, events));
