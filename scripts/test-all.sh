@@ -85,8 +85,10 @@ others() {
 		grep -Fvx "$release-$deb" || :
 }
 
+viewers=1
 for arch in ${ARCH:-x86_64 arm64}; do
-	one 'debian' debian "$arch" T= BRIEF= TIMEOUT=14400
+	one 'debian' debian "$arch" T= BRIEF= TIMEOUT=14400 VIEWERS=$viewers
+	viewers=0
 	for kernel in $lanes $(others "$arch"); do
 		# arm64 has no kernels without SMP.
 		[ "$kernel-$arch" != up-arm64 ] || continue

@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: ARCH=... KERNEL=... [T=...] [FIRST=...] test-arch.sh
+# Usage: ARCH=... KERNEL=... [T=...] [FIRST=...] [LANES=record] test-arch.sh
 #
 # Runs the tests of one architecture: those without a guest, and those in guests: tests/cases,
-# tests/clients, tests/lockdown, tests/oops and tests/reboot. T selects some of those in guests, or
-# tests/upstream, tests/soak or tests/rounds, see test.sh. Tests for which one architecture is
-# enough run on FIRST only, if several architectures are tested at the same time. SHARE=N/TOTAL runs
-# a share of tests/cases (guest-tests.sh) and of the rest; ALSO=PATTERN,... also runs what the
-# patterns select. The last line of output is `N passed, N failed, N skipped`.
+# tests/clients, tests/lockdown, tests/oops, tests/record and tests/reboot. T selects some of those
+# in guests, or tests/upstream, tests/soak or tests/rounds, see test.sh. Tests for which one
+# architecture is enough run on FIRST only, if several architectures are tested at the same time.
+# With LANES=record, tests/record does not run on FIRST: the caller decides whether it runs there,
+# with T=record. SHARE=N/TOTAL runs a share of tests/cases (guest-tests.sh) and of the rest;
+# ALSO=PATTERN,... also runs what the patterns select. The last line of output is `N passed, N
+# failed, N skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -64,8 +66,8 @@ run_boots() {
 	for name in clients lockdown oops; do
 		! in_share $name || boot $name
 	done
-	# On the other architecture, this is a lane of its own (test-change.sh).
-	if ! contains "$checked" "$KERNEL" && [ "$ARCH" != "${FIRST:-$ARCH}" ]; then
+	if ! contains "$checked" "$KERNEL" &&
+		{ [ "${LANES:-}" != record ] || [ "$ARCH" != "${FIRST:-$ARCH}" ]; }; then
 		! in_share record || boot record
 	fi
 	# The result of a reboot depends neither on the kernel's checks nor on the architecture.

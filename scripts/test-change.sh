@@ -35,7 +35,7 @@ if [ -n "${SUMMARY:-}" ]; then
 	echo "== the change${since:+ since $since} touches: ${also:-nothing that is known}" \
 		>>"$SUMMARY"
 fi
-export RETRY=1 BRIEF=1 FIRST=x86_64
+export RETRY=1 BRIEF=1 FIRST=x86_64 LANES=record
 export DEADLINE="${DEADLINE:-$(($(date +%s) + 24 * 3600))}"
 
 for arch in x86_64 arm64; do
