@@ -9,6 +9,8 @@
 # --install copies the plugin to ~/.local/lib/traceevent/plugins, where all of them look for
 # plugins, or to PLUGINS, and the command to ~/.local/bin, or to BIN. Its man pages and the
 # completions for bash, zsh and fish are copied to the directory share next to BIN, or to DATADIR.
+# If the command does not start on this machine, --install prints what the machine lacks, and exits
+# with 1.
 # The second form runs cargo for the command, for example `tools.sh cargo test`.
 
 # shellcheck source=scripts/lib.sh
@@ -89,6 +91,29 @@ install() {
 	echo "its man pages and completions are in $share"
 }
 
+# check_start: fails, and prints what the machine lacks, unless the installed command starts. It was
+# built in the build environment, whose libraries may be newer than those of the machine.
+check_start() {
+	error=$("$bin/ferrotrace" --version 2>&1) && return
+	say "$bin/ferrotrace does not start on this machine:"
+	libraries=$(ldd "$bin/ferrotrace" 2>&1) || :
+	newest=$(echo "$libraries" | sed -n 's/.*version .GLIBC_\([0-9.]*\). not found.*/\1/p' |
+		sort -Vu | tail -n 1)
+	absent=$(echo "$libraries" | sed -n 's/^[[:space:]]*\(lib[^ ]*\) => not found$/\1/p' |
+		xargs)
+	if [ -n "$newest" ]; then
+		say "  this distribution is too old: the command needs glibc $newest or newer" \
+			"(Debian 13), and this machine has" \
+			"$(getconf GNU_LIBC_VERSION 2>/dev/null || echo another C library)."
+		say "  It reads recordings here with: $top/scripts/env.sh $bin/ferrotrace"
+	elif [ -n "$absent" ]; then
+		say "  missing: $absent (Debian: sudo apt install trace-cmd libtracecmd1)"
+	else
+		say "  $error"
+	fi
+	return 1
+}
+
 if [ "${1-}" = cargo ]; then
 	shift
 	run_cargo "$@"
@@ -104,4 +129,5 @@ flock -u 8
 if [ "${1-}" = --install ]; then
 	[ "$arch" = $native ] || die "for $arch, which this machine is not: it is in $out"
 	install
+	check_start
 fi
