@@ -30,12 +30,14 @@ await_recording() {
 }
 
 # is_recording PID: succeeds if the command of the trace-cmd of this process, which reports that the
-# recording has begun, has done so and sleeps.
+# recording has begun, has done so and sleeps. Sets $recorder to the PID of that trace-cmd.
 is_recording() {
 	for _pid in $(pidof ferrotrace); do
 		_parent=$(sed -n 's/^PPid:.//p' "/proc/$_pid/status" 2>/dev/null) || continue
 		if grep -qs __hold "/proc/$_pid/cmdline" &&
 			grep -qs -- "-B.ferrotrace-$1.-" "/proc/$_parent/cmdline"; then
+			# shellcheck disable=SC2034 # for the case
+			recorder=$_parent
 			is_asleep "$_pid"
 			return
 		fi
@@ -47,6 +49,29 @@ is_recording() {
 end_record() {
 	status=0
 	wait "$recording" || status=$?
+}
+
+# start_in_terminal COMMAND...: runs a command in the background, in a pseudo terminal, as
+# $terminal. What it shows is in the file $shown.
+start_in_terminal() {
+	rm -f "$TMPDIR/keys" "$shown"
+	mkfifo "$TMPDIR/keys"
+	terminal 120 24 "$@" <"$TMPDIR/keys" >"$shown" &
+	terminal=$!
+	exec 8>"$TMPDIR/keys"
+}
+
+# press_ctrl_c: types Ctrl-C in this terminal.
+press_ctrl_c() {
+	printf '\003' >&8
+}
+
+# end_in_terminal: waits for the end of $terminal, and sets $status.
+end_in_terminal() {
+	status=0
+	wait "$terminal" || status=$?
+	exec 8>&-
+	cat "$shown"
 }
 
 # list_top: prints settings of the top trace array.
