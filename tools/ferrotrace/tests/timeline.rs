@@ -105,6 +105,31 @@ fn no_task_has_two_states_at_a_time() {
     }
 }
 
+/// Perfetto ignores an arrow that goes back in time.
+#[test]
+fn arrows_do_not_go_back_in_time() {
+    for (name, wakeups) in [
+        ("std-events", 58),
+        ("compact-events", 58),
+        ("arm64-events", 41),
+    ] {
+        let mut begins = HashMap::new();
+        let mut arrows = 0;
+        for packet in timeline(name, &[]) {
+            let (Some(time), Some(event)) = (packet.timestamp, packet.track_event) else {
+                continue;
+            };
+            begins.extend(event.flows.iter().map(|flow| (*flow, time)));
+            for flow in &event.ending_flows {
+                let begin = begins.remove(flow).expect("an arrow begins before it ends");
+                assert!(begin <= time, "{name}: {begin} {time}");
+                arrows += 1;
+            }
+        }
+        assert_eq!(arrows, wakeups, "{name}");
+    }
+}
+
 #[test]
 fn fields_are_counters() {
     let packets = timeline("std-events", &["--counter", "task_run:run_ns"]);

@@ -68,9 +68,9 @@ pub trait Visitor {
         let _ = (task, interval);
     }
 
-    /// A task was woken at `time`, the time of the event.
-    fn wakeup(&mut self, task: &Task, time: u64, waker: &Waker) {
-        let _ = (task, time, waker);
+    /// A task was woken at `at`, by an event at `time`.
+    fn wakeup(&mut self, task: &Task, (at, time): (u64, u64), waker: &Waker) {
+        let _ = (task, at, time, waker);
     }
 
     /// A call began. It is the last of [`Task::calls`].

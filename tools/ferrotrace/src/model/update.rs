@@ -183,14 +183,14 @@ impl Task {
     fn wakeup_and_begin(
         &mut self,
         ended: Ended,
-        (at, time): (u64, u64),
+        times: (u64, u64),
         next: State,
         waker: &crate::recording::Waker,
         visitor: &mut impl Visitor,
     ) {
         ended.report(self, visitor);
-        visitor.wakeup(self, time, waker);
-        visitor.state_begin(self, at, next);
+        visitor.wakeup(self, times, waker);
+        visitor.state_begin(self, times.0, next);
     }
 }
 

@@ -146,9 +146,9 @@ impl<V: Visitor> Visitor for Filter<V> {
         }
     }
 
-    fn wakeup(&mut self, task: &Task, time: u64, waker: &Waker) {
-        if self.has(task.id()) && self.has_time(time) {
-            self.visitor.wakeup(task, time, waker);
+    fn wakeup(&mut self, task: &Task, times: (u64, u64), waker: &Waker) {
+        if self.has(task.id()) && self.has_time(times.0) {
+            self.visitor.wakeup(task, times, waker);
         }
     }
 

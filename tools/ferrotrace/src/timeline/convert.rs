@@ -330,7 +330,9 @@ impl<W: Write> Visitor for Convert<'_, '_, W> {
         }
     }
 
-    fn wakeup(&mut self, task: &Task, time: u64, waker: &Waker) {
+    /// The arrow to the slice of the waiting begins at `at`, as the slice does. Perfetto ignores
+    /// arrows that go back in time.
+    fn wakeup(&mut self, task: &Task, (at, time): (u64, u64), waker: &Waker) {
         let by = TaskId::new(waker.task.pid, usize::MAX);
         let mut flow = None;
         if waker.context == 0 && by.idle_cpu().is_none() && self.kept.tracks.has(by) {
@@ -344,7 +346,7 @@ impl<W: Write> Visitor for Convert<'_, '_, W> {
                 ..TrackEvent::default()
             };
             self.writer
-                .event(time, tracks.calls(), TrackEventKind::Instant, event);
+                .event(at, tracks.calls(), TrackEventKind::Instant, event);
         }
         let wakeup = Wakeup {
             time,
