@@ -76,11 +76,13 @@ await initialized;
 await engine.parse(fs.readFileSync(trace));
 await engine.notifyEof();
 const clean = (cell) => String(cell).replace(/[\t\n]/g, ' ');
+let text = '';
 for (const query of queries) {
   const result = await engine.query(query);
   const columns = result.columns();
   for (const row = result.iter({}); row.valid(); row.next())
-    console.log(columns.map((column) => clean(row.get(column))).join('\t'));
-  console.log('');
+    text += `${columns.map((column) => clean(row.get(column))).join('\t')}\n`;
+  text += '\n';
 }
-node.exit(0);
+// A pipe may not take all of it at once.
+node.stdout.write(text, () => node.exit(0));
