@@ -3,13 +3,16 @@
 
 The trace processors load the timeline, and the JSON of `ferrotrace export chrome`, without an
 error. They find as many calls of each function as the summary, and the states of all tasks have the
-same sums. The user interface shows the tracks of a process. Of a recording with sections, they find
-each section, and each trigger; of one with chains of wakeups, each chain.
+same sums. The states, slices, arguments and arrows of a timeline are those in the kernel's text,
+row by row (rows.py). The user interface shows the tracks of a process. Of a recording with
+sections, they find each section, and each trigger; of one with chains of wakeups, each chain.
 """
 
 import json
 import subprocess
 
+import rows
+from kernel_text import KernelText
 from recording import HERE
 
 VERSIONS = ("52", "55")
@@ -83,6 +86,15 @@ def check_timeline(recording, version, path):
         raise AssertionError(f"calls: {calls}, expected {recording.calls()}")
 
 
+def check_rows(recording, path):
+    """Compares what both versions find with the kernel's text, row by row. Returns whether it has
+    states."""
+    text = KernelText(recording.kernel_text())
+    for version in VERSIONS:
+        rows.check(text, query(recording, version, path, (ERRORS, *rows.QUERIES)))
+    return bool(text.events)
+
+
 def check_json(recording, version, path):
     """Compares what one version finds in the JSON with the summary."""
     ns, calls = sums(recording, version, path, JSON)
@@ -105,8 +117,8 @@ def check_marks(recording, version, path):
     expected.sort()
     names = ", ".join(f"'{name}'" for name, _ in expected)
     queries = [query.format(names=names) for query in MARKS]
-    (rows,) = query(recording, version, path, queries)
-    found = sorted((name, int(ns)) for name, ns in rows)
+    (table,) = query(recording, version, path, queries)
+    found = sorted((name, int(ns)) for name, ns in table)
     if [name for name, _ in found] != [name for name, _ in expected]:
         raise AssertionError(f"sections and triggers: {found}, expected {expected}")
     for (name, ns), (_, event_ns) in zip(found, expected):
@@ -125,10 +137,10 @@ def check_chains(recording):
     exported = recording.write(".json", "export", "chrome")
     for version in VERSIONS:
         for path, queries in ((timeline, CHAINS), (exported, CHAINS_JSON)):
-            (rows,) = query(recording, version, path, queries)
+            (table,) = query(recording, version, path, queries)
             found = {
                 name.removeprefix("woken by chain: "): [int(number) for number in numbers]
-                for name, *numbers in rows
+                for name, *numbers in table
             }
             if found != expected:
                 raise AssertionError(f"chains in {path.name}: {found}, expected {expected}")
@@ -151,10 +163,12 @@ def check(recording):
         check_chains(recording)
         return
     timeline = recording.write(".pftrace", "timeline")
-    json = recording.write(".json", "export", "chrome")
+    if not check_rows(recording, timeline):
+        return
+    exported = recording.write(".json", "export", "chrome")
     for version in VERSIONS:
         check_timeline(recording, version, timeline)
-        check_json(recording, version, json)
+        check_json(recording, version, exported)
     task = max(recording.tasks, key=lambda task: task["calls"])
     calls = f"kernel calls ({task['pid']})"
     name = f"{task['comm']} {task['pid']}"

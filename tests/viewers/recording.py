@@ -14,6 +14,7 @@ class Recording:
 
     def __init__(self, viewers, ferrotrace, work, packed):
         self.viewers, self.ferrotrace, self.work = viewers, ferrotrace, work
+        self.packed = packed
         self.name = packed.name.removesuffix(".dat.gz")
         self.data = self.file(".dat")
         self.data.write_bytes(gzip.decompress(packed.read_bytes()))
@@ -23,6 +24,11 @@ class Recording:
     def file(self, suffix):
         """Returns the path for a file of the recording."""
         return self.work / f"{self.name}{suffix}"
+
+    def kernel_text(self):
+        """Returns what the kernel's file `trace` shows of the recording."""
+        text = self.packed.with_name(f"{self.name}.txt.gz").read_bytes()
+        return gzip.decompress(text).decode()
 
     def output(self, *arguments):
         """Returns what a verb of `ferrotrace` prints about the recording."""
