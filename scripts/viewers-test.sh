@@ -29,5 +29,6 @@ mkdir -p "$work"
 "$top/scripts/env.sh" python3 "$top/tests/viewers/run.py" "$viewers" \
 	"$top/build/tools-$native/ferrotrace" "$work" \
 	"$top"/tools/ferrotrace/tests/data/*-events.dat.gz \
+	"$top/tools/ferrotrace/tests/data/compact.dat.gz" \
 	"$top/tools/ferrotrace/tests/data/sections.dat.gz" \
 	"$top/tools/ferrotrace/tests/data/chains.dat.gz"

@@ -22,7 +22,11 @@ from recording import Recording
 
 VIEWERS = (perfetto, speedscope, flamegraph, page, kernelshark)
 # A small recording is not enough for the others.
-SMALL = {"sections": (perfetto,), "chains": (perfetto,)}
+SMALL = {
+    "compact": (perfetto,),
+    "sections": (perfetto, kernelshark),
+    "chains": (perfetto, kernelshark),
+}
 ERRORS = (AssertionError, LookupError, OSError, ValueError, subprocess.SubprocessError)
 
 
