@@ -27,6 +27,10 @@ MARKS = (
     ERRORS,
     "select name, dur from slice where name in ({names}) order by name, dur",
 )
+COUNTERS = (
+    "select t.name, c.value from counter c join counter_track t on c.track_id = t.id"
+    " where t.name like 'task_run:%' order by c.ts, c.id"
+)
 CHAINS = (
     ERRORS,
     "select extract_arg(arg_set_id, 'debug.chain') as chain, count(*), sum(dur), max(dur)"
@@ -93,6 +97,23 @@ def check_rows(recording, path):
     for version in VERSIONS:
         rows.check(text, query(recording, version, path, (ERRORS, *rows.QUERIES)))
     return bool(text.events)
+
+
+def check_counters(recording):
+    """Compares a counter with a track for each command with the kernel's text."""
+    path = recording.write("-counters.pftrace", "timeline", "--counter", "task_run:run_ns:comm")
+    expected = {}
+    for event in KernelText(recording.kernel_text()).events:
+        if event.name == "task_run":
+            track = f"task_run:run_ns comm={event.fields['comm']}"
+            expected.setdefault(track, []).append(event.number("run"))
+    for version in VERSIONS:
+        (table,) = query(recording, version, path, (ERRORS, COUNTERS))
+        found = {}
+        for track, value in table:
+            found.setdefault(track, []).append(int(float(value)))
+        if found != expected:
+            raise AssertionError(f"counters: {found}, expected {expected}")
 
 
 def check_json(recording, version, path):
@@ -165,6 +186,7 @@ def check(recording):
     timeline = recording.write(".pftrace", "timeline")
     if not check_rows(recording, timeline):
         return
+    check_counters(recording)
     exported = recording.write(".json", "export", "chrome")
     for version in VERSIONS:
         check_timeline(recording, version, timeline)

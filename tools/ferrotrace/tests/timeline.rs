@@ -20,9 +20,11 @@ use std::{
 use common::{
     data,
     ferrotrace,
+    number,
     output,
     recording,
-    temporary, //
+    temporary,
+    word, //
     NAMES,
 };
 use messages::{
@@ -144,15 +146,74 @@ fn fields_are_counters() {
     );
 }
 
+/// Returns the values of each counter, by the name of its track.
+fn counters(packets: &[Packet]) -> HashMap<&str, Vec<i64>> {
+    let mut names = HashMap::new();
+    let mut values: HashMap<_, Vec<_>> = HashMap::new();
+    for packet in packets {
+        if let Some(track) = packet
+            .track
+            .as_ref()
+            .filter(|track| track.counter.is_some())
+        {
+            let name = track.name.as_deref().expect("a name");
+            assert!(names.insert(track.uuid, name).is_none(), "{name}");
+        }
+        let event = packet.track_event.as_ref();
+        if let Some((track, value)) =
+            event.and_then(|event| Some((event.track, event.counter_value?)))
+        {
+            values.entry(names[&track]).or_default().push(value);
+        }
+    }
+    assert_eq!(values.len(), names.len());
+    values
+}
+
+#[test]
+fn counters_have_a_track_for_each_value_of_a_key() {
+    let text = String::from_utf8(data("std-events.txt")).expect("UTF-8");
+    for (field, event) in [("pid", "task_run"), ("comm", "ferrotrace:task_run")] {
+        let mut expected: HashMap<_, Vec<_>> = HashMap::new();
+        for line in text.lines().filter(|line| line.contains(" task_run: ")) {
+            let run = i64::try_from(number(line, "run").expect(line)).expect(line);
+            let name = format!("{event}:run_ns {field}={}", word(line, field));
+            expected.entry(name).or_default().push(run);
+        }
+        assert!(expected.len() > 5, "{expected:?}");
+        let counter = format!("{event}:run_ns:{field}");
+        let wait = "task_wait:wait_ns";
+        let packets = timeline("std-events", &["--counter", wait, "--counter", &counter]);
+        let mut found = counters(&packets);
+        assert!(found.remove(wait).expect("a counter without a key").len() > 100);
+        assert_eq!(found.len(), expected.len());
+        for (name, values) in found {
+            assert_eq!(values, expected[name], "{name}");
+        }
+    }
+}
+
 #[test]
 fn counters_that_do_not_exist_are_errors() {
-    let path = recording("counters", "std-events");
+    let path = recording("counters", "arm64-events");
     let out = temporary("counters", "x.pftrace");
     let out = out.to_str().expect("UTF-8");
     for (counter, status, message) in [
-        ("task_run", 2, "expected [GROUP:]EVENT:FIELD"),
-        ("task_run:", 2, "expected [GROUP:]EVENT:FIELD"),
-        ("a:b:c:d", 2, "expected [GROUP:]EVENT:FIELD"),
+        ("task_run", 2, "expected [GROUP:]EVENT:FIELD[:KEY]"),
+        ("task_run:", 2, "expected [GROUP:]EVENT:FIELD[:KEY]"),
+        ("a:b:c:d:e", 2, "expected [GROUP:]EVENT:FIELD[:KEY]"),
+        ("a:task_run:run_ns:pid", 1, "has no event 'task_run'"),
+        (
+            "task_run:pid:x",
+            1,
+            "'task_run' has no number or text 'x' (it has ",
+        ),
+        ("ferrotrace:task_run:pid:x", 1, "no number or text 'x'"),
+        (
+            "funcgraph_exit:depth:calltime",
+            1,
+            "'calltime' has more than 1000 values",
+        ),
         ("nothing:x", 1, "has no event 'nothing'"),
         ("ferrotrace:nothing:x", 1, "has no event 'nothing'"),
         ("task_run:x", 1, "no numeric field 'x'"),

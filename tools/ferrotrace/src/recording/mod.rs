@@ -49,7 +49,10 @@ pub use symbols::{
     FuncId,
     Symbols, //
 };
-pub use values::FieldValue;
+pub use values::{
+    FieldKey,
+    FieldValue, //
+};
 
 use crate::sys;
 use packs::Packs;

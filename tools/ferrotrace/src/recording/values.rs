@@ -2,7 +2,11 @@
 
 //! The fields of events that this program does not know.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    ffi::CString,
+    fmt, //
+};
 
 use serde::Serialize;
 
@@ -14,9 +18,13 @@ use super::{
     Event,
     Recording,
 };
+use crate::sys::{
+    EventFormat,
+    Field, //
+};
 
 /// The value of a field.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
 pub enum FieldValue {
     /// A signed number.
@@ -27,7 +35,59 @@ pub enum FieldValue {
     Text(String),
 }
 
+impl fmt::Display for FieldValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signed(number) => number.fmt(f),
+            Self::Unsigned(number) => number.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+/// A field that is a number or text.
+#[derive(Clone, Copy, Debug)]
+pub enum FieldKey {
+    /// A signed number.
+    Signed(Number),
+    /// An unsigned number.
+    Unsigned(Number),
+    /// A text.
+    Text(Bytes),
+}
+
+impl FieldKey {
+    /// Wraps a field; `None` if it is neither a number nor text.
+    fn of(field: Field, big_endian: bool) -> Option<Self> {
+        if field.string {
+            return Some(Self::Text(Bytes::of(field, big_endian)));
+        }
+        let number = Number::of(field, big_endian)?;
+        Some(match field.signed {
+            true => Self::Signed(number),
+            false => Self::Unsigned(number),
+        })
+    }
+
+    /// Returns the value that the field has in a record; `None` if the record is too short.
+    pub fn value(&self, data: &[u8]) -> Option<FieldValue> {
+        Some(match self {
+            Self::Signed(number) => FieldValue::Signed(number.signed(data)?),
+            Self::Unsigned(number) => FieldValue::Unsigned(number.get(data)?),
+            Self::Text(bytes) => {
+                FieldValue::Text(String::from_utf8_lossy(bytes.text(data)?).into_owned())
+            }
+        })
+    }
+}
+
 impl Recording {
+    /// Returns a field of an event that is a number or text.
+    pub fn key(&self, format: &EventFormat<'_>, field: &str) -> Option<FieldKey> {
+        let field = format.field(&CString::new(field).ok()?)?;
+        FieldKey::of(field, self.input.formats().is_big_endian())
+    }
+
     /// Returns the name of an event, and its fields that are numbers or text.
     pub fn fields(&self, event: &Event<'_>) -> (String, BTreeMap<&str, FieldValue>) {
         let Some(format) = self.input.formats().event_by_id(event.id) else {
@@ -35,16 +95,7 @@ impl Recording {
         };
         let big_endian = self.input.formats().is_big_endian();
         let fields = format.fields().filter_map(|(name, field)| {
-            let value = if field.string {
-                let text = Bytes::of(field, big_endian).text(event.data)?;
-                FieldValue::Text(String::from_utf8_lossy(text).into_owned())
-            } else {
-                let number = Number::of(field, big_endian)?;
-                match field.signed {
-                    true => FieldValue::Signed(number.signed(event.data)?),
-                    false => FieldValue::Unsigned(number.get(event.data)?),
-                }
-            };
+            let value = FieldKey::of(field, big_endian)?.value(event.data)?;
             Some((name, value))
         });
         let name = format!("{}:{}", format.system(), format.name());

@@ -5,6 +5,7 @@
 mod calls;
 mod chains;
 mod convert;
+mod counters;
 mod marks;
 mod messages;
 mod tracks;
@@ -16,27 +17,15 @@ use std::{
     process::ExitCode, //
 };
 
-use anyhow::Context;
-
-use crate::{
-    model::Model,
-    output::Output,
-    recording::{
-        Kind,
-        Number,
-        Recording, //
-    },
-    source::Source,
-};
+use crate::{model::Model, output::Output, recording::Kind, source::Source};
 use convert::{
     Convert,
     Kept, //
 };
-use messages::{
-    TrackEvent,
-    TrackEventKind, //
+use counters::{
+    Counters,
+    Names, //
 };
-use tracks::Tracks;
 use writer::Writer;
 
 /// Writes a timeline for Perfetto (https://ui.perfetto.dev).
@@ -48,7 +37,7 @@ use writer::Writer;
 #[command(after_help = "Examples:
   ferrotrace timeline
   ferrotrace timeline trace.dat -o slow.pftrace
-  ferrotrace timeline --counter thermal_temperature:temp")]
+  ferrotrace timeline --counter thermal_temperature:temp:thermal_zone")]
 pub struct Args {
     /// The recording, a file of 'ferrotrace record' or 'trace-cmd record'.
     #[arg(default_value = "trace.dat")]
@@ -56,65 +45,18 @@ pub struct Args {
     /// The file to write.
     #[arg(short, long, default_value = "trace.pftrace", value_name = "FILE")]
     output: PathBuf,
-    /// Shows a numeric field of an event as a counter; can be given several times.
-    #[arg(long, value_name = "[GROUP:]EVENT:FIELD", value_parser = FieldName::parse)]
-    counter: Vec<FieldName>,
-}
-
-/// The name of a field of an event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct FieldName {
-    /// The name as it was given.
-    text: String,
-    group: Option<String>,
-    event: String,
-    field: String,
-}
-
-impl FieldName {
-    /// Parses `[GROUP:]EVENT:FIELD`.
-    fn parse(text: &str) -> Result<Self, &'static str> {
-        let words: Vec<_> = text.split(':').collect();
-        let (group, event, field) = match words[..] {
-            [event, field] => (None, event, field),
-            [group, event, field] => (Some(group), event, field),
-            _ => return Err(EXPECTED),
-        };
-        if words.iter().any(|word| word.is_empty()) {
-            return Err(EXPECTED);
-        }
-        Ok(Self {
-            text: text.to_owned(),
-            group: group.map(str::to_owned),
-            event: event.to_owned(),
-            field: field.to_owned(),
-        })
-    }
-}
-
-const EXPECTED: &str = "expected [GROUP:]EVENT:FIELD, such as sched:sched_switch:next_prio";
-
-/// A field that is shown as a counter.
-struct CounterField {
-    id: u16,
-    value: Number,
-    track: u64,
+    /// Shows a numeric field of an event as a counter, with one track for each value of the field
+    /// KEY, a number or text; can be given several times.
+    #[arg(long, value_name = "[GROUP:]EVENT:FIELD[:KEY]", value_parser = Names::parse)]
+    counter: Vec<Names>,
 }
 
 /// Runs `ferrotrace timeline`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let recording = Source::open(&args.file)?;
-    let fields: Vec<_> = args
-        .counter
-        .iter()
-        .map(|name| find_field(&recording, name))
-        .collect::<anyhow::Result<_>>()?;
+    let mut counters = Counters::find(&recording, &args.counter)?;
     let mut writer = Writer::new(Output::create(Some(&args.output), &args.file)?);
-    let mut counters = Vec::new();
-    for (number, (name, (id, value))) in args.counter.iter().zip(fields).enumerate() {
-        let track = Tracks::counter(&mut writer, number, &name.text);
-        counters.push(CounterField { id, value, track });
-    }
+    let mut counted = Ok(());
     let mut model = Model::default();
     let mut kept = Kept::default();
     let mut symbols = recording.symbols();
@@ -135,20 +77,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             _ => {}
         }
         model.event(event, symbols, &mut convert);
-        if event.id != 0 {
-            for counter in counters.iter().filter(|counter| counter.id == event.id) {
-                let sample = TrackEvent {
-                    counter_value: counter.value.signed(event.data),
-                    ..TrackEvent::default()
-                };
-                writer.event(event.time, counter.track, TrackEventKind::Counter, sample);
-            }
-        }
-        match writer.has_failed() {
+        counted = counters.event(&mut writer, event);
+        match writer.has_failed() || counted.is_err() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     })?;
+    counted?;
     let mut convert = Convert {
         writer: &mut writer,
         kept: &mut kept,
@@ -159,28 +94,4 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (out, written) = writer.finish();
     out.finish(written)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Returns the event and the field of this name.
-fn find_field(recording: &Recording, name: &FieldName) -> anyhow::Result<(u16, Number)> {
-    let FieldName {
-        group,
-        event,
-        field,
-        ..
-    } = name;
-    let format = recording.format_by_name(group.as_deref(), event);
-    let format = format.with_context(|| format!("the recording has no event '{event}'"))?;
-    let number = recording.number(&format, field);
-    let number = number.with_context(|| {
-        let names = format.fields().map(|(name, _)| name);
-        let numbers: Vec<_> = names
-            .filter(|name| recording.number(&format, name).is_some())
-            .collect();
-        format!(
-            "'{event}' has no numeric field '{field}' (it has {})",
-            numbers.join(", ")
-        )
-    })?;
-    Ok((format.id(), number))
 }

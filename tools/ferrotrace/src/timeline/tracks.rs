@@ -200,18 +200,18 @@ impl Tracks {
         }
         (LOSSES, LOST_RECORDS)
     }
+}
 
-    /// Describes the track of a counter, and returns it.
-    pub fn counter<W: Write>(writer: &mut Writer<W>, number: usize, name: &str) -> u64 {
-        let uuid = COUNTERS + number as u64;
-        writer.track(TrackDescriptor {
-            uuid: Some(uuid),
-            name: Some(name.to_owned()),
-            counter: Some(Counter {}),
-            ..TrackDescriptor::default()
-        });
-        uuid
-    }
+/// Describes the track of a counter, and returns it.
+pub fn counter<W: Write>(writer: &mut Writer<W>, number: usize, name: &str) -> u64 {
+    let uuid = COUNTERS + number as u64;
+    writer.track(TrackDescriptor {
+        uuid: Some(uuid),
+        name: Some(name.to_owned()),
+        counter: Some(Counter {}),
+        ..TrackDescriptor::default()
+    });
+    uuid
 }
 
 /// Describes a child of the track of a task.
