@@ -23,7 +23,7 @@ const LOAD: &str = "sudo modprobe ferrotrace";
 const BUILD: &str =
     "build it for this kernel: make, or make KDIR=TREE (README, Install it on your machine)";
 
-/// Tells whether the module is loaded.
+/// Returns whether the module is loaded.
 pub fn is_loaded(facts: &Facts) -> bool {
     facts.path("/sys/module/ferrotrace").exists()
 }
@@ -164,7 +164,7 @@ fn other_releases(facts: &Facts, modules: &Path, release: &str) -> Vec<String> {
     others
 }
 
-/// Tells whether this is a name of a file of the module, which may be compressed.
+/// Returns whether this is a name of a file of the module, which may be compressed.
 fn is_module(name: &str) -> bool {
     matches!(
         name.strip_prefix("ferrotrace.ko"),
