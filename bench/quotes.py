@@ -77,11 +77,10 @@ def job(x, a):
         yield (f'| {mode} | {ratio(x, mode)} of `{tracer}` | {ratio(a, mode)} '
                f'| {holds(x, mode):.0f} ms (`{tracer}` {kernel_holds(x, mode):.0f} ms) '
                f'| {holds(a, mode):.0f} ms ({kernel_holds(a, mode):.0f} ms) |')
-        # Remove `not measured` after a measurement on arm64.
         mode += ', compact'
         yield (f'| {mode} | {ratio(x, mode)} of `{tracer}` '
-               f'| not measured ({ratio(a, mode)} before) | {holds(x, mode):.0f} ms '
-               f'| not measured ({holds(a, mode):.0f} ms before) |')
+               f'| {ratio(a, mode)} | {holds(x, mode):.0f} ms '
+               f'| {holds(a, mode):.0f} ms |')
 
     # One instruction is one nanosecond.
     base = x.other(JOB) / 1e6
