@@ -71,6 +71,16 @@ impl Path {
     }
 }
 
+/// Returns what a function at a depth adds to the key of a path.
+#[inline]
+fn part(salt: u64, func: usize, depth: i32) -> u64 {
+    let mut hash = (func as u64 ^ salt).wrapping_mul(MULTIPLIER);
+    hash ^= hash >> 32;
+    let factor = FACTORS.get(depth as usize % MAX_DEPTH);
+    hash.wrapping_mul(MULTIPLIER)
+        .wrapping_mul(*factor.unwrap_or(&1))
+}
+
 /// The paths of one trace array.
 pub(crate) struct Paths {
     tables: DoubleBuffer<Table<Path>>,
@@ -102,16 +112,6 @@ impl Paths {
         self.tables.get()
     }
 
-    /// Returns what a function at a depth adds to the key of a path.
-    #[inline]
-    fn part(&self, func: usize, depth: i32) -> u64 {
-        let mut hash = (func as u64 ^ self.salt.read_once()).wrapping_mul(MULTIPLIER);
-        hash ^= hash >> 32;
-        let factor = FACTORS.get(depth as usize % MAX_DEPTH);
-        hash.wrapping_mul(MULTIPLIER)
-            .wrapping_mul(*factor.unwrap_or(&1))
-    }
-
     /// Adds a call of `func` at `depth`, whose callers are `caller(1)`, `caller(2)` and so on up to
     /// `caller(depth)`; the result is `None` for a call that is not traced. Preemption must be off;
     /// any context.
@@ -122,18 +122,20 @@ impl Paths {
         split: &Split,
         caller: impl Fn(i32) -> Option<usize>,
     ) {
+        // All parts of a path need equal salt, which can change in between.
+        let salt = self.salt.read_once();
         let callers = (1..=depth)
-            .filter_map(|up| Some(self.part(caller(up)?, depth.wrapping_sub(up))))
+            .filter_map(|up| Some(part(salt, caller(up)?, depth.wrapping_sub(up))))
             .fold(0, u64::wrapping_add);
         let mut is_new = false;
-        self.with(callers, func, depth, |path| {
+        self.with(callers.wrapping_add(part(salt, func, depth)), |path| {
             is_new = path.func.get() == 0;
             path.run_ns.add(split.run);
             path.wait_ns.add(split.wait);
             path.block_ns.add(split.block);
         });
         if is_new {
-            self.add_new(callers, func, depth, caller);
+            self.add_new(salt, callers, (func, depth), caller);
         }
     }
 
@@ -141,34 +143,32 @@ impl Paths {
     #[cold]
     fn add_new(
         &self,
+        salt: u64,
         mut callers: u64,
-        func: usize,
-        depth: i32,
+        (func, depth): (usize, i32),
         caller: impl Fn(i32) -> Option<usize>,
     ) {
-        self.complete(callers, func, depth);
+        let complete = |callers: u64, func: usize, part: u64| {
+            self.with(callers.wrapping_add(part), |path| {
+                path.callers.set(callers);
+                path.func.set(func as u64);
+            });
+        };
+        complete(callers, func, part(salt, func, depth));
         for up in 1..=depth {
             if let Some(func) = caller(up) {
-                let depth = depth.wrapping_sub(up);
-                callers = callers.wrapping_sub(self.part(func, depth));
-                self.complete(callers, func, depth);
+                let part = part(salt, func, depth.wrapping_sub(up));
+                callers = callers.wrapping_sub(part);
+                complete(callers, func, part);
             }
         }
     }
 
-    fn complete(&self, callers: u64, func: usize, depth: i32) {
-        self.with(callers, func, depth, |path| {
-            path.callers.set(callers);
-            path.func.set(func as u64);
-        });
-    }
-
     #[inline]
-    fn with(&self, callers: u64, func: usize, depth: i32, with: impl FnOnce(&Path)) {
-        match callers.wrapping_add(self.part(func, depth)) {
-            // The key of an unused entry.
-            0 => {}
-            key => self.table().with(key, with),
+    fn with(&self, key: u64, with: impl FnOnce(&Path)) {
+        // 0 is the key of an unused entry.
+        if key != 0 {
+            self.table().with(key, with);
         }
     }
 

@@ -10,6 +10,7 @@ mod merge;
 mod packs;
 mod page;
 mod reorder;
+mod retval;
 mod symbols;
 mod values;
 
@@ -45,6 +46,10 @@ pub use event::{
 };
 pub use fields::Number;
 pub use merge::Merge;
+pub use retval::{
+    value_text,
+    ReturnValue, //
+};
 pub use symbols::{
     FuncId,
     Symbols, //
@@ -113,6 +118,11 @@ impl Recording {
     pub fn number(&self, format: &EventFormat<'_>, field: &str) -> Option<Number> {
         let field = CString::new(field).ok()?;
         Number::new(format, &field, self.input.formats().is_big_endian())
+    }
+
+    /// Returns a number of 64 bits at a place of records that their format does not describe.
+    fn number_at(&self, offset: usize) -> Number {
+        Number::at(offset, 8, false, self.input.formats().is_big_endian())
     }
 
     /// Creates the table of the functions that occur.

@@ -22,13 +22,15 @@ use super::{
     Format,
 };
 use crate::recording::{
+    value_text, //
     CallId,
     CallTimes,
     Comm,
     Event,
     Kind,
     Recording,
-    Symbols, //
+    ReturnValue,
+    Symbols,
 };
 
 /// The maximum number of lines that are kept until it is known whether a call has callees.
@@ -49,6 +51,7 @@ pub struct Graph<'a> {
     /// The depth of the call in which comments of a CPU are.
     depths: FxHashMap<usize, i32>,
     comms: FxHashMap<i32, Comm>,
+    retval: Option<ReturnValue>,
 }
 
 /// A line, complete or not.
@@ -75,6 +78,7 @@ impl<'a> Graph<'a> {
             times: FxHashMap::default(),
             depths: FxHashMap::default(),
             comms: FxHashMap::default(),
+            retval: ReturnValue::new(recording),
         }
     }
 
@@ -135,11 +139,18 @@ impl<'a> Graph<'a> {
         let times = self.times.remove(&event.cpu);
         let times = times.filter(|times| times.call == call);
         let times = times.map(|times| Times(&times, symbols).to_string());
+        let retval = self.retval.as_ref().and_then(|retval| retval.get(event));
+        let retval = retval.map(|value| format!("ret={}", value_text(value)));
+        let remarks: Vec<_> = retval.into_iter().chain(times).collect();
+        let remarks = remarks.join(" ");
         self.depths.insert(event.cpu, call.depth.saturating_sub(1));
         let pending = self.pending.get(&event.cpu).copied();
         if let Some(pending) = pending.filter(|p| p.call == call && p.pid == event.pid) {
             self.pending.remove(&event.cpu);
-            let comment = times.map_or_else(String::new, |times| format!(" /* {times} */"));
+            let comment = match remarks.is_empty() {
+                true => String::new(),
+                false => format!(" /* {remarks} */"),
+            };
             self.complete(pending.line, |mut columns, function| {
                 columns.duration = Some(ns);
                 format!("{columns}{function}();{comment}\n")
@@ -150,7 +161,10 @@ impl<'a> Graph<'a> {
         let mut columns = self.columns(event.time, event, symbols);
         columns.duration = Some(ns);
         let (name, indent) = (symbols.name(call.func), indent(call.depth));
-        let comment = times.map_or_else(String::new, |times| format!(" {times}"));
+        let comment = match remarks.is_empty() {
+            true => remarks,
+            false => format!(" {remarks}"),
+        };
         self.line(format!("{columns}{:indent$}}} /* {name}{comment} */\n", ""));
     }
 

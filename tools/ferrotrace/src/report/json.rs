@@ -22,6 +22,7 @@ use crate::recording::{
     FieldValue,
     Kind,
     Recording,
+    ReturnValue,
     Symbols,
     TaskName,
     Waker,
@@ -30,6 +31,7 @@ use crate::recording::{
 /// The writer of JSON.
 pub struct Json<'a> {
     recording: &'a Recording,
+    retval: Option<ReturnValue>,
 }
 
 /// The first line.
@@ -126,6 +128,8 @@ enum Body<'a> {
         #[serde(flatten)]
         call: Call<'a>,
         duration_ns: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        retval: Option<i64>,
     },
     Call {
         #[serde(flatten)]
@@ -237,7 +241,10 @@ enum Body<'a> {
 
 impl<'a> Json<'a> {
     pub fn new(recording: &'a Recording) -> Self {
-        Self { recording }
+        Self {
+            recording,
+            retval: ReturnValue::new(recording),
+        }
     }
 
     fn body<'b>(&'b self, event: &Event<'_>, symbols: &'b Symbols<'_>) -> Body<'b> {
@@ -257,6 +264,10 @@ impl<'a> Json<'a> {
             } => Body::CallEnd {
                 call: call(&id),
                 duration_ns,
+                retval: self
+                    .retval
+                    .as_ref()
+                    .and_then(|retval| Some(retval.get(event)? as i64)),
             },
             Kind::Call {
                 call: id,

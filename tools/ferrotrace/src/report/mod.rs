@@ -36,6 +36,7 @@ use pager::{
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ferrotrace report
+  ferrotrace report trace.dat | grep 'ret=-'
   ferrotrace report --json trace.dat | jq 'select(.event == \"task_block\")'
 
 Text goes to $PAGER (less) if standard output is a terminal.")]
