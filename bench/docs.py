@@ -49,24 +49,6 @@ BARS = [
         (quotes.SWITCH, 'ferrotrace', 'f'),
     ]),
 ]
-CHART_HEAD = '''<?xml version="1.0" encoding="UTF-8"?>
-<!-- SPDX-License-Identifier: GPL-2.0 -->
-<svg xmlns="http://www.w3.org/2000/svg" width="800" height="{0}" viewBox="0 0 800 {0}" \
-role="img" aria-labelledby="t d">
-<title id="t">Instructions that tracing adds to one operation</title>
-<desc id="d">Bars for ferrotrace and for the kernel's own tracers, x86_64; fewer is better.</desc>
-<style>
-text {{ font: 12px sans-serif; fill: #222; }}
-.t {{ font-size: 14px; font-weight: bold; }}
-.h {{ font-weight: bold; }}
-.k {{ fill: #9aa5b1; }}
-.f {{ fill: #1f6feb; }}
-.c {{ fill: #2da44e; }}
-</style>
-<rect width="800" height="{0}" fill="#fff"/>
-<text class="t" x="12" y="22">Instructions that tracing adds to one operation (x86_64, fewer is \
-better)</text>
-'''
 
 
 class Table:
@@ -104,7 +86,9 @@ class Table:
 
 
 def chart(table):
-    """Returns the chart. 420 pixels are the largest number, rounded up to a multiple of 100."""
+    """Returns the chart: what the file has before its first bar, in the size that the bars need,
+    and the bars. 420 pixels are the largest number, rounded up to a multiple of 100.
+    """
     bars = [(title, [((table.other if colour == 'k' else table.added)(row), label, colour)
                      for row, label, colour in group]) for title, group in BARS]
     scale = 420 / (-(-max(value for _, group in bars for value, _, _ in group) // 100) * 100)
@@ -122,7 +106,9 @@ def chart(table):
                     y, label, colour, y - 11, width, 306 + width, y, value))
             y += 18
         y += 10
-    return CHART_HEAD.format(y - 5) + ''.join(parts) + '</svg>\n'
+    head = read(CHART).split('<text class="h"')[0]
+    head = re.sub(r'(?<=width="800" height=")\d+|(?<=viewBox="0 0 800 )\d+', str(y - 5), head)
+    return head + ''.join(parts) + '</svg>\n'
 
 
 def read(name):
