@@ -209,6 +209,10 @@ static noinline __cold notrace void ktrace_hit_unsure(unsigned long ip, unsigned
 		ktrace_hit(ip, parent_ip, slot, fregs);
 }
 
+/*
+ * Each slot has a function of its own, because nothing that ftrace passes says which slot is meant:
+ * @op->private must be the trace array, and the ops of an instance is the kernel's.
+ */
 #define KTRACE_SLOT(n) \
 static void notrace ktrace_slot_##n(unsigned long ip, unsigned long parent_ip, \
 				    struct ftrace_ops *op, \
@@ -227,38 +231,15 @@ static void notrace ktrace_slot_##n(unsigned long ip, unsigned long parent_ip, \
 	else \
 		ktrace_hit(ip, parent_ip, n, fregs); \
 }
-KTRACE_SLOT(0)
-KTRACE_SLOT(1)
-KTRACE_SLOT(2)
-KTRACE_SLOT(3)
-KTRACE_SLOT(4)
-KTRACE_SLOT(5)
-KTRACE_SLOT(6)
-KTRACE_SLOT(7)
-KTRACE_SLOT(8)
-KTRACE_SLOT(9)
-KTRACE_SLOT(10)
-KTRACE_SLOT(11)
-KTRACE_SLOT(12)
-KTRACE_SLOT(13)
-KTRACE_SLOT(14)
-KTRACE_SLOT(15)
-KTRACE_SLOT(16)
-KTRACE_SLOT(17)
-KTRACE_SLOT(18)
-KTRACE_SLOT(19)
-KTRACE_SLOT(20)
-KTRACE_SLOT(21)
-KTRACE_SLOT(22)
-KTRACE_SLOT(23)
-KTRACE_SLOT(24)
-KTRACE_SLOT(25)
-KTRACE_SLOT(26)
-KTRACE_SLOT(27)
-KTRACE_SLOT(28)
-KTRACE_SLOT(29)
-KTRACE_SLOT(30)
-KTRACE_SLOT(31)
+
+KTRACE_SLOT(0) KTRACE_SLOT(1) KTRACE_SLOT(2) KTRACE_SLOT(3)
+KTRACE_SLOT(4) KTRACE_SLOT(5) KTRACE_SLOT(6) KTRACE_SLOT(7)
+KTRACE_SLOT(8) KTRACE_SLOT(9) KTRACE_SLOT(10) KTRACE_SLOT(11)
+KTRACE_SLOT(12) KTRACE_SLOT(13) KTRACE_SLOT(14) KTRACE_SLOT(15)
+KTRACE_SLOT(16) KTRACE_SLOT(17) KTRACE_SLOT(18) KTRACE_SLOT(19)
+KTRACE_SLOT(20) KTRACE_SLOT(21) KTRACE_SLOT(22) KTRACE_SLOT(23)
+KTRACE_SLOT(24) KTRACE_SLOT(25) KTRACE_SLOT(26) KTRACE_SLOT(27)
+KTRACE_SLOT(28) KTRACE_SLOT(29) KTRACE_SLOT(30) KTRACE_SLOT(31)
 
 static const ftrace_func_t ktrace_slots[] = {
 	ktrace_slot_0, ktrace_slot_1, ktrace_slot_2, ktrace_slot_3,
