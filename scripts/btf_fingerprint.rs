@@ -11,7 +11,7 @@
 mod btf;
 
 use btf::Btf;
-use btf::Item;
+use btf::BtfItem;
 use std::env;
 use std::fs;
 use std::process::ExitCode;
@@ -36,9 +36,9 @@ fn run(list: &str, raw: &str, what: &str) -> Result<String, String> {
         let item = match kind {
             "struct?" | "enum?" | "func?" => {
                 let item = match kind {
-                    "enum?" => Item::Enum,
-                    "func?" => Item::Func,
-                    _ => Item::Struct,
+                    "enum?" => BtfItem::Enum,
+                    "func?" => BtfItem::Func,
+                    _ => BtfItem::Struct,
                 };
                 if indexed.id_of(item, name.as_bytes()).is_none() {
                     continue;
@@ -46,9 +46,9 @@ fn run(list: &str, raw: &str, what: &str) -> Result<String, String> {
                 cfgs += &format!("--cfg=has_{name}\n");
                 item
             }
-            "struct" => Item::Struct,
-            "enum" => Item::Enum,
-            "func" => Item::Func,
+            "struct" => BtfItem::Struct,
+            "enum" => BtfItem::Enum,
+            "func" => BtfItem::Func,
             "member" | "member?" => {
                 let member = words.next().unwrap_or("");
                 match indexed.member_offset(name.as_bytes(), member.as_bytes()) {
@@ -72,7 +72,7 @@ fn run(list: &str, raw: &str, what: &str) -> Result<String, String> {
             );
         }
         out += &format!(
-            "    super::Fingerprint {{ item: Item::{item:?}, name: c\"{name}\", id: {id}, \
+            "    super::Fingerprint {{ item: BtfItem::{item:?}, name: c\"{name}\", id: {id}, \
              hash: {hash:#018x} }},\n"
         );
     }

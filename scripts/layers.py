@@ -15,6 +15,8 @@ and a call from one file to a function of C that another file defines. Comments 
 
 Files of a layer may import those of the layers below, and each other, but never in a circle of
 files or of folders. Prints each import that breaks this; exits with 1 if there is one.
+
+Each type of src/ has a name that no other one has, and each function of C is declared once in Rust.
 """
 
 import fnmatch
@@ -34,6 +36,12 @@ INCLUDE = re.compile(r'^#\s*include\s+"([^"]+)"', re.MULTILINE)
 # Of a function that is not static; a weak one only takes the place of a callback.
 DEFINITION = re.compile(
     r"^(?!static|extern|#|\s|[^\n]*__weak)[\w *]*?\b(\w+)\([^;{}]*\)\s*\n\{", re.MULTILINE
+)
+
+
+# Not indented, so not of an inner module, an implementation or a macro.
+TYPE = re.compile(
+    r"^(?:pub(?:\([\w: ]*\))? )?(?:unsafe )?(?:struct|enum|trait|union|type) (\w+)", re.MULTILINE
 )
 
 
@@ -229,6 +237,16 @@ def declared_twice(names: list[str]) -> dict[str, list[str]]:
     return {function: files for function, files in declared.items() if len(files) > 1}
 
 
+def named_twice(names: list[str]) -> dict[str, list[str]]:
+    """The names of types that several files define, with these files."""
+    defined: dict[str, list[str]] = {}
+    for name in names:
+        text = without_comments((TOP / name).read_text())
+        for match in TYPE.finditer(text):
+            defined.setdefault(match[1], []).append(name)
+    return {type_: files for type_, files in defined.items() if len(files) > 1}
+
+
 def main() -> None:
     names = sorted(name for name in sys.stdin.read().split("\n") if name.startswith("src/"))
     names = [name for name in names if (TOP / name).is_file()]
@@ -243,6 +261,9 @@ def main() -> None:
         if layer_of(node, layers) is None:
             good = False
             print(f"src/{node}: is in no layer of docs/layers.txt")
+    for type_, files in sorted(named_twice([n for n in names if n.endswith(".rs")]).items()):
+        good = False
+        print(f"{type_}: is defined in {', '.join(files)}")
     twice = declared_twice([name for name in names if name.endswith(".rs")])
     for function, files in sorted(twice.items()):
         good = False

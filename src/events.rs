@@ -14,7 +14,7 @@ use crate::{
     chain_thresholds::is_wanted,
     ktrace::{
         array::trace_array::TraceArray,
-        compact::head::Head,
+        compact::head::PackHeader,
         event::{
             field::{
                 Address,
@@ -35,7 +35,7 @@ use crate::{
             Comm,
             Task, //
         },
-        value_names::Names, //
+        value_names::ValueNames, //
     },
     task_filter::TaskFilter,
     task_times::{
@@ -58,7 +58,8 @@ fn wanted(tr: &TraceArray, task: Task<'_>) -> bool {
 }
 
 /// Names of the contexts that can wake a task: the values of [`Waker::context`].
-pub(crate) const CONTEXTS: Names = &[(0, c"task"), (1, c"softirq"), (2, c"hardirq"), (3, c"nmi")];
+pub(crate) const CONTEXTS: ValueNames =
+    &[(0, c"task"), (1, c"softirq"), (2, c"hardirq"), (3, c"nmi")];
 
 trace_symbols! {
     /// The transition with which the wait of a task for a CPU began.
@@ -332,7 +333,7 @@ trace_event! {
 }
 
 /// Whether a section belongs to a thread: the values of [`Section::is_async`].
-const SECTIONS: Names = &[(0, c"sync"), (1, c"async")];
+const SECTIONS: ValueNames = &[(0, c"sync"), (1, c"async")];
 
 trace_event! {
     system ferrotrace;
@@ -428,7 +429,7 @@ trace_event! {
 
     /// Has the header of a packed record, which is followed by several calls
     /// ([`crate::ktrace::compact`]). Written by the tracer; cannot be enabled.
-    pub(crate) event funcgraph_pack(head: &Head);
+    pub(crate) event funcgraph_pack(head: &PackHeader);
 
     written by hand;
     printed item_by_item;

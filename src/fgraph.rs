@@ -62,8 +62,8 @@ use crate::{
         fgraph::{
             self,
             bind_graph_hook,
-            Call,
             CounterTime,
+            CurrentCall,
             FastPathConfig,
             FrameRef,
             GraphHook,
@@ -114,7 +114,7 @@ static NEVER_WRITTEN: Atomic<u32> = Atomic::new(When::IfLong as u32);
 pub(crate) struct Graph {
     recorder: Arc<Recorder>,
     /// Keeps task accounting enabled as long as calls are traced.
-    accounting: Arc<sched::Registration<Accounting>>,
+    accounting: Arc<sched::SchedRegistration<Accounting>>,
     /// The profile to which calls are added instead of being recorded.
     profile: Option<(Arc<Profile>, Active)>,
     /// The paths to which calls are added as well.
@@ -126,7 +126,7 @@ bind_graph_hook!(Graph);
 impl Graph {
     pub(crate) fn new(
         recorder: Arc<Recorder>,
-        accounting: Arc<sched::Registration<Accounting>>,
+        accounting: Arc<sched::SchedRegistration<Accounting>>,
         profile: Option<Arc<Profile>>,
         paths: Option<Arc<Paths>>,
     ) -> Self {
@@ -198,7 +198,7 @@ impl Graph {
 
 impl GraphHook for Graph {
     #[inline]
-    fn entry(&self, call: &Call<'_>) -> bool {
+    fn entry(&self, call: &CurrentCall<'_>) -> bool {
         let flags = self.recorder.flags();
         let notes = call.task_word();
         let mut state = notes.get_or_begin(
@@ -345,7 +345,7 @@ impl GraphHook for Graph {
     }
 
     #[inline]
-    fn fast_entry(&self, call: &Call<'_>, frame: FrameRef<'_>) -> bool {
+    fn fast_entry(&self, call: &CurrentCall<'_>, frame: FrameRef<'_>) -> bool {
         let written = self.write_now(call);
         if !written {
             frame.invalidate();

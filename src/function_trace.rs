@@ -27,7 +27,7 @@ use crate::{
         hook::{
             ftrace_ops::{
                 bind_function_hook,
-                Call,
+                FunctionCall,
                 FunctionHook, //
             },
             function_records, //
@@ -313,7 +313,7 @@ impl Recorder {
 
     /// Writes a function entry to a packed record. Returns false if it cannot be packed.
     #[inline(never)]
-    fn pack_function(&self, call: &Call<'_>) -> bool {
+    fn pack_function(&self, call: &FunctionCall<'_>) -> bool {
         let item = Item::Function {
             ip: call.ip,
             parent_ip: call.parent_ip(),
@@ -329,7 +329,7 @@ impl Recorder {
 
     /// Records a call with its arguments or a stack trace.
     #[cold]
-    fn record_more(&self, call: &Call<'_>, flags: u32) {
+    fn record_more(&self, call: &FunctionCall<'_>, flags: u32) {
         let words = if flags & option::ARGS != 0 {
             MAX_ARGS
         } else {
@@ -356,7 +356,7 @@ impl Recorder {
 
 impl FunctionHook for Recorder {
     #[inline]
-    fn entry(&self, call: &Call<'_>) {
+    fn entry(&self, call: &FunctionCall<'_>) {
         let flags = self.flags();
         if flags & (option::ARGS | option::STACKTRACE) != 0 {
             return self.record_more(&call.reborrow(), flags);

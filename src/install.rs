@@ -31,16 +31,16 @@ use crate::{
                 FileOps, //
             },
         },
-        output::registration::Registration,
+        output::registration::TracerRegistration,
         private::symbols::Resolved, //
     },
-    tracer::Ferrotrace, //
+    tracer::FerrotraceTracer, //
 };
 
 /// The control files and the registered tracer.
 pub(crate) struct Installed {
     files: FileOps<Control>,
-    tracer: Registration<Ferrotrace>,
+    tracer: TracerRegistration<FerrotraceTracer>,
 }
 
 impl Installed {
@@ -48,12 +48,12 @@ impl Installed {
     ///
     /// # Errors
     ///
-    /// Those of [`FileOps::new`] and [`Registration::new`].
+    /// Those of [`FileOps::new`] and [`TracerRegistration::new`].
     pub(crate) fn new(resolved: Resolved, lock: &TypesLock) -> Result<KBox<Self>> {
         // Nothing may fail once the tracer is registered: dropping it takes `trace_types_lock`.
         let place = KBox::new_uninit(GFP_KERNEL)?;
         let files = FileOps::new(resolved)?;
-        let tracer = Registration::new(resolved, lock)?;
+        let tracer = TracerRegistration::new(resolved, lock)?;
         Ok(place.write(Self { files, tracer }))
     }
 }

@@ -49,7 +49,7 @@ use crate::{
 };
 
 /// The task accounting, while sections are measured.
-static ACCOUNTING: Published<sched::Registration<Accounting>> = Published::none();
+static ACCOUNTING: Published<sched::SchedRegistration<Accounting>> = Published::none();
 
 /// The recorders of the trace arrays that get copies, by slot. They count copies that are lost.
 static RECORDERS: [Published<Recorder>; trace_mask::SLOTS as usize] =
@@ -93,7 +93,7 @@ pub(crate) struct Measuring(());
 
 impl Measuring {
     /// Starts to measure sections, with the times of this accounting. May sleep.
-    pub(crate) fn new(accounting: Arc<sched::Registration<Accounting>>) -> Self {
+    pub(crate) fn new(accounting: Arc<sched::SchedRegistration<Accounting>>) -> Self {
         drop(ACCOUNTING.replace(Some(accounting)));
         Self(())
     }

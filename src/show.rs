@@ -19,13 +19,13 @@ mod columns;
 mod pairing;
 mod remarks;
 
-pub(crate) use self::pairing::Reading;
+pub(crate) use self::pairing::CpuLines;
 
 use core::fmt::Write;
 
 use self::pairing::{
-    Pending,
-    Times, //
+    PendingCall,
+    RecordedTimes, //
 };
 
 use crate::{
@@ -34,10 +34,10 @@ use crate::{
     ktrace::{
         output::{
             iter::{
-                Entry,
                 Header,
-                Kind,
                 Line, //
+                RecordContent,
+                RecordedEntry,
             },
             printed::Printed,
             seq::Seq, //
@@ -50,7 +50,7 @@ use crate::{
 };
 
 /// Prints a record of `cpu`. `readings` has the state of each CPU.
-pub(crate) fn print(line: &mut Line<'_>, readings: Option<&mut [Reading]>, cpu: usize) -> Printed {
+pub(crate) fn print(line: &mut Line<'_>, readings: Option<&mut [CpuLines]>, cpu: usize) -> Printed {
     let options = line.options();
     // Records of calls may remain from a time when the option was on, and so may a pending entry.
     // They are printed in the same way.
@@ -93,15 +93,17 @@ pub(crate) fn print(line: &mut Line<'_>, readings: Option<&mut [Reading]>, cpu: 
 
 /// Returns whether a record is an entry, an exit or the times of a call.
 fn is_of_call(line: &Line<'_>) -> bool {
-    matches!(line.kind(), Kind::GraphEntry(_) | Kind::GraphReturn(_))
-        || events::funcgraph_times::read(&line.record()).is_some()
+    matches!(
+        line.kind(),
+        RecordContent::GraphEntry(_) | RecordContent::GraphReturn(_)
+    ) || events::funcgraph_times::read(&line.record()).is_some()
 }
 
 /// A line that is being printed.
 struct Page<'a, 'b> {
     line: &'a mut Line<'b>,
     options: u32,
-    reading: &'a mut Reading,
+    reading: &'a mut CpuLines,
     /// Whether there is state that is kept between lines.
     has_state: bool,
     /// The time from the event that is shown to its record, in ns.
@@ -141,22 +143,22 @@ impl Page<'_, '_> {
             return Printed::Done;
         }
         match self.line.kind() {
-            Kind::GraphEntry(entry) => self.entry(&entry),
-            Kind::GraphReturn(ret) => self.ret(&ret),
-            Kind::Plain => Printed::Unhandled,
-            Kind::Other => self.comment(),
+            RecordContent::GraphEntry(entry) => self.entry(&entry),
+            RecordContent::GraphReturn(ret) => self.ret(&ret),
+            RecordContent::Plain => Printed::Unhandled,
+            RecordContent::Other => self.comment(),
         }
     }
 
     /// Prints a pending entry. The current record is the one after it, which may be the record of
     /// the call's times.
-    fn finish_pending(&mut self, pending: Pending, times: Option<Times>) -> Printed {
+    fn finish_pending(&mut self, pending: PendingCall, times: Option<RecordedTimes>) -> Printed {
         let entry = &pending.entry;
         let is_its = |func: usize, depth: i32| func == entry.call.func && depth == entry.call.depth;
         let same_task = pending.header.pid() == self.line.pid();
         if let Some(times) = times.filter(|times| same_task && is_its(times.func.0, times.depth)) {
             // The exit is the next record.
-            self.reading.pending = Some(Pending {
+            self.reading.pending = Some(PendingCall {
                 times: Some(times),
                 ..pending
             });
@@ -165,7 +167,7 @@ impl Page<'_, '_> {
         self.earlier = Some((pending.header, pending.time));
         self.late_ns = entry.late_ns;
         self.prologue(Some((entry.call.func, true)));
-        if let Kind::GraphReturn(ret) = self.line.kind() {
+        if let RecordContent::GraphReturn(ret) = self.line.kind() {
             if same_task && is_its(ret.call.func, ret.call.depth) {
                 self.leaf(entry, &ret, pending.times.as_ref());
                 return Printed::Done;
@@ -176,7 +178,7 @@ impl Page<'_, '_> {
         Printed::Earlier
     }
 
-    fn entry(&mut self, entry: &Entry) -> Printed {
+    fn entry(&mut self, entry: &RecordedEntry) -> Printed {
         if self.reading.hides_entry(self.options, &entry.call) {
             return Printed::Done;
         }
@@ -208,7 +210,7 @@ impl Page<'_, '_> {
             return Printed::Done;
         }
         if !self.seq().is_whole() {
-            self.reading.pending = Some(Pending {
+            self.reading.pending = Some(PendingCall {
                 entry: *entry,
                 header,
                 time,
@@ -223,7 +225,7 @@ impl Page<'_, '_> {
     }
 
     /// Prints an entry and its exit as one line, if the exit is the next record.
-    fn leaf(&mut self, entry: &Entry, ret: &GraphReturn, times: Option<&Times>) {
+    fn leaf(&mut self, entry: &RecordedEntry, ret: &GraphReturn, times: Option<&RecordedTimes>) {
         self.reading.depth = entry.call.depth.wrapping_sub(1);
         self.reading.set_open(&entry.call, false);
         self.duration(ret);
@@ -237,7 +239,7 @@ impl Page<'_, '_> {
     }
 
     /// Prints the entry of a call that calls other functions.
-    fn nested(&mut self, entry: &Entry) {
+    fn nested(&mut self, entry: &RecordedEntry) {
         self.reading.depth = entry.call.depth;
         self.reading.set_open(&entry.call, true);
         self.no_duration();
@@ -301,7 +303,7 @@ impl Page<'_, '_> {
 }
 
 /// Returns the return address of a call, if it was recorded.
-fn return_address(entry: &Entry) -> Option<usize> {
+fn return_address(entry: &RecordedEntry) -> Option<usize> {
     match entry.nr_words {
         1 => entry.words.first().copied(),
         n if n > MAX_ARGS => entry.words.get(MAX_ARGS).copied(),

@@ -38,7 +38,7 @@ use crate::{
         },
         time::clock::{
             self,
-            Reading, //
+            ClockReading, //
         },
     },
     task_filter::TaskFilter,
@@ -47,7 +47,7 @@ use crate::{
             follows,
             Accounting, //
         },
-        clock_times::TimeKind,
+        clock_times::StateKind,
         times::{
             TaskTimes,
             AWAKE, //
@@ -68,7 +68,7 @@ const SOFTIRQ: u32 = 1;
 const HARDIRQ: u32 = 2;
 
 impl Accounting {
-    fn leaves(&self, task: Task<'_>, state: u32, now_ns: u64, clock: Option<Reading>) {
+    fn leaves(&self, task: Task<'_>, state: u32, now_ns: u64, clock: Option<ClockReading>) {
         let Some(times) = self.of(task) else {
             return;
         };
@@ -87,20 +87,20 @@ impl Accounting {
         let before = times
             .current
             .leave(task_state, task.switches(), now_ns, from_ns);
-        if let Some(run) = self.spent(times, TimeKind::Run, before, now_ns, clock) {
+        if let Some(run) = self.spent(times, StateKind::Run, before, now_ns, clock) {
             fgraph::task_ran(task, run.ns);
             events::task_run::trace(task, run.reported_ns, state);
             triggers::task_ran(task, run.ns);
         }
     }
 
-    fn arrives(&self, task: Task<'_>, prev: Task<'_>, now_ns: u64, clock: Option<Reading>) {
+    fn arrives(&self, task: Task<'_>, prev: Task<'_>, now_ns: u64, clock: Option<ClockReading>) {
         let Some(times) = self.of(task) else {
             return;
         };
         let from_ns = self.all_from_ns.get();
         let before = times.current.arrive(task.switches(), now_ns, from_ns);
-        let Some(wait) = self.spent(times, TimeKind::Wait, before, now_ns, clock) else {
+        let Some(wait) = self.spent(times, StateKind::Wait, before, now_ns, clock) else {
             return;
         };
         let since = match wait.seen {
@@ -118,7 +118,7 @@ impl Accounting {
         let clock = clock::trace_clock();
         let from_ns = self.all_from_ns.get();
         let before = times.current.wake(task.switches(), now_ns, from_ns);
-        let Some(block) = self.spent(times, TimeKind::Block, before, now_ns, clock) else {
+        let Some(block) = self.spent(times, StateKind::Block, before, now_ns, clock) else {
             return;
         };
         // Only for tasks that are traced now or were traced when they blocked, because calls that

@@ -17,42 +17,42 @@ use crate::{
             printed::Printed,
             tracer::{
                 Columns,
-                Head,
+                TraceHeader,
                 Tracer, //
             },
         },
     },
     show::{
         self,
-        Reading, //
+        CpuLines, //
     },
 };
 
 /// The tracer; its callbacks forward to [`STATE`] and to [`show`].
-pub(crate) struct Ferrotrace;
+pub(crate) struct FerrotraceTracer;
 
-impl Tracer for Ferrotrace {
+impl Tracer for FerrotraceTracer {
     const NAME: &'static CStr = c"ferrotrace";
 
     const OPTIONS: &'static [&'static CStr] = option::NAMES;
 
     const DEFAULT_OPTIONS: u32 = option::DEFAULT;
 
-    type Reading = Reading;
+    type Reading = CpuLines;
 
     fn pack_kind() -> u32 {
         events::funcgraph_pack::kind()
     }
 
-    fn print(line: &mut Line<'_>, readings: Option<&mut [Reading]>, cpu: usize) -> Printed {
+    fn print(line: &mut Line<'_>, readings: Option<&mut [CpuLines]>, cpu: usize) -> Printed {
         show::print(line, readings, cpu)
     }
 
-    fn head(options: u32) -> Head {
+    fn head(options: u32) -> TraceHeader {
         let has = |bit| options & bit != 0;
         match has(option::GRAPH) {
-            false => Head::Default,
-            true => Head::Graph(Columns {
+            false => TraceHeader::Default,
+            true => TraceHeader::Graph(Columns {
                 cpu: has(option::CPU),
                 proc: has(option::PROC),
                 duration: has(option::DURATION),

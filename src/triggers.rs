@@ -163,7 +163,7 @@ pub(crate) struct RuleSet {
     is_live: AtomicBool,
     recorder: Arc<Recorder>,
     /// Keeps task accounting enabled while there are rules.
-    accounting: Arc<sched::Registration<Accounting>>,
+    accounting: Arc<sched::SchedRegistration<Accounting>>,
 }
 
 impl RuleSet {
@@ -176,7 +176,7 @@ impl RuleSet {
         target: Target,
         mut rules: KVec<ActiveRule>,
         recorder: Arc<Recorder>,
-        accounting: Arc<sched::Registration<Accounting>>,
+        accounting: Arc<sched::SchedRegistration<Accounting>>,
     ) -> Result<Self> {
         for active in &mut rules {
             active.make_delays(&target)?;
@@ -417,9 +417,9 @@ pub(crate) fn section_ended(task: Task<'_>, section: &Section) {
 }
 
 /// Evaluates the rules on the delivery of signals.
-pub(crate) struct Signals;
+pub(crate) struct SignalProbe;
 
-impl crate::ktrace::task::signals::SignalWatcher for Signals {
+impl crate::ktrace::task::signals::SignalWatcher for SignalProbe {
     fn delivered(task: Task<'_>, signal: i32, is_fatal: bool) {
         if is_needed(Moment::Signal) {
             evaluate(Moment::Signal, task, |facts| {

@@ -54,13 +54,13 @@ use crate::{
 const ENTRIES: usize = 512;
 const TRIES: usize = 16;
 
-/// [`Entry::work`] of an entry that is free, and of one that is being changed. No work has these
-/// addresses.
+/// [`TracedWork::work`] of an entry that is free, and of one that is being changed. No work has
+/// these addresses.
 const FREE: u64 = 0;
 const BUSY: u64 = 1;
 
 /// Work that was queued by a traced task, or is being executed for it.
-struct Entry {
+struct TracedWork {
     work: Atomic<u64>,
     /// The worker that executes it; 0 while it is queued.
     worker: RelaxedU64,
@@ -74,7 +74,7 @@ struct Entry {
     block_ns: RelaxedU64,
 }
 
-impl Entry {
+impl TracedWork {
     const fn new() -> Self {
         Self {
             work: Atomic::new(FREE),
@@ -100,7 +100,7 @@ impl Entry {
     }
 }
 
-static TABLE: [Entry; ENTRIES] = [const { Entry::new() }; ENTRIES];
+static TABLE: [TracedWork; ENTRIES] = [const { TracedWork::new() }; ENTRIES];
 
 /// The trace arrays with `follow_work`, by slot.
 static FOLLOWED: Atomic<u32> = Atomic::new(0);
@@ -114,14 +114,14 @@ pub(crate) fn lost() -> u64 {
 }
 
 /// The entries in which a work may be.
-fn places(work: u64) -> impl Iterator<Item = &'static Entry> {
+fn places(work: u64) -> impl Iterator<Item = &'static TracedWork> {
     // The lowest bits of the addresses are equal.
     let hash = (work >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     (0..TRIES).filter_map(move |n| TABLE.get((hash as usize + n) % ENTRIES))
 }
 
 /// Takes the entry of a work that is queued, if there is one.
-fn take_queued(work: u64) -> Option<&'static Entry> {
+fn take_queued(work: u64) -> Option<&'static TracedWork> {
     places(work).find(|entry| {
         if entry.work.load(Acquire) != work || entry.worker.get() != 0 || !entry.take(work) {
             return false;
@@ -137,7 +137,7 @@ fn take_queued(work: u64) -> Option<&'static Entry> {
 
 /// Takes a free entry for a work. If there is none, takes the one of the work that has been queued
 /// for the longest time: that work may have been cancelled, which is not reported.
-fn take_free(work: u64) -> Option<&'static Entry> {
+fn take_free(work: u64) -> Option<&'static TracedWork> {
     let free = places(work).find(|entry| entry.work.load(Relaxed) == FREE && entry.take(FREE));
     free.or_else(|| {
         let queued = places(work).filter(|entry| entry.worker.get() == 0);
@@ -176,7 +176,7 @@ impl Drop for FollowWork {
         // No probe runs any more. Workers that are still executing work are not traced any more.
         all_tasks::for_each(|task| {
             let pid = task.pid() as u64;
-            let own = |entry: &&Entry| pid != 0 && entry.worker.get() == pid;
+            let own = |entry: &&TracedWork| pid != 0 && entry.worker.get() == pid;
             if let Some(entry) = TABLE.iter().find(own) {
                 TaskFilter::take_back(task, entry.mask.get() as u32);
             }
@@ -250,7 +250,7 @@ impl WorkWatcher for Works {
 
     fn ended(work: WorkId, worker: Task<'_>, function: usize) {
         let WorkId(work) = work;
-        let own = |entry: &&Entry| {
+        let own = |entry: &&TracedWork| {
             entry.work.load(Acquire) == work && entry.worker.get() == worker.pid() as u64
         };
         let Some(entry) = places(work).find(own).filter(|entry| entry.take(work)) else {

@@ -65,13 +65,13 @@ impl State {
     }
 
     /// Returns the task accounting, which is started if necessary.
-    pub(super) fn open_accounting(&mut self) -> Result<Arc<sched::Registration<Accounting>>> {
+    pub(super) fn open_accounting(&mut self) -> Result<Arc<sched::SchedRegistration<Accounting>>> {
         if let Some(accounting) = &self.accounting {
             return Ok(Arc::clone(accounting));
         }
         self.open_watch()?;
         let accounting = Accounting::new()
-            .and_then(|accounting| sched::Registration::new(self.resolved, accounting))
+            .and_then(|accounting| sched::SchedRegistration::new(self.resolved, accounting))
             .and_then(|accounting| Ok(Arc::new(accounting, GFP_KERNEL)?))
             .inspect_err(|_| self.close_watch())?;
         accounting.open_all();

@@ -19,7 +19,7 @@ use crate::{
     },
     ktrace::task::{
         cgroups::CgroupWatch,
-        registration::Registration,
+        registration::TaskRegistration,
         trace_mask, //
     },
     task_filter::TaskFilter, //
@@ -46,7 +46,7 @@ impl State {
     /// Registers the task hooks, if they are not registered.
     pub(super) fn open_watch(&mut self) -> Result {
         if self.task_filter.is_none() {
-            self.task_filter = Some(Registration::new(self.resolved, TaskFilter::new()?)?);
+            self.task_filter = Some(TaskRegistration::new(self.resolved, TaskFilter::new()?)?);
         }
         Ok(())
     }

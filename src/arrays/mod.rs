@@ -56,8 +56,8 @@ use crate::{
         task::{
             cgroups::CgroupWatch,
             irqs::IrqWatch,
-            registration::Registration,
-            saved_cmdlines::Names,
+            registration::TaskRegistration,
+            saved_cmdlines::CmdlineRecording,
             sched,
             signals::SignalWatch, //
         },
@@ -134,11 +134,11 @@ pub(crate) trait Attachments: Send {
 enum Recording {
     /// Only the entries of functions are recorded.
     Functions {
-        hook: ftrace_ops::Hook<Recorder>,
-        _names: Names,
+        hook: ftrace_ops::FunctionRegistration<Recorder>,
+        _names: CmdlineRecording,
     },
     /// Calls and returns are recorded. The task accounting saves the names of tasks.
-    Graph(ktrace::fgraph::Hook<Graph>),
+    Graph(ktrace::fgraph::GraphRegistration<Graph>),
 }
 
 impl Array {
@@ -200,7 +200,7 @@ pub(crate) struct State {
     measuring: Option<Measuring>,
     /// The task accounting, while a call graph is recorded, or an event that depends on it has a
     /// listener.
-    accounting: Option<Arc<sched::Registration<Accounting>>>,
+    accounting: Option<Arc<sched::SchedRegistration<Accounting>>>,
     /// The probe on moves of tasks to other cgroups, while a filter depends on it. It refers to
     /// `task_filter`, so it is dropped before it.
     cgroup_watch: Option<CgroupWatch>,
@@ -209,7 +209,7 @@ pub(crate) struct State {
     /// The task accounting is called from the `sched_switch` probe of this registration, and its
     /// own probes must run after those of this registration. So this is created before `accounting`
     /// and dropped after it.
-    task_filter: Option<Registration<TaskFilter>>,
+    task_filter: Option<TaskRegistration<TaskFilter>>,
     /// Whether an event that depends on task accounting has a listener.
     listened: bool,
     /// The number of accounting gaps of former accountings.

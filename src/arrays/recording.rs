@@ -23,7 +23,7 @@ use crate::{
         array::trace_array::TraceArray,
         compact::selftest,
         hook::ftrace_ops,
-        task::saved_cmdlines::Names, //
+        task::saved_cmdlines::CmdlineRecording, //
     },
 };
 
@@ -73,8 +73,8 @@ impl State {
         let recorder = Arc::clone(&self.arrays.get(at).ok_or(ENODEV)?.recorder);
         recorder.begin();
         if flags & option::GRAPH == 0 {
-            let names = Names::new(self.resolved)?;
-            let hook = ftrace_ops::Hook::new(self.resolved, tr, slot, recorder)?;
+            let names = CmdlineRecording::new(self.resolved)?;
+            let hook = ftrace_ops::FunctionRegistration::new(self.resolved, tr, slot, recorder)?;
             hook.pack_with(Recorder::packer);
             return Ok(Recording::Functions {
                 hook,
@@ -103,7 +103,7 @@ impl State {
         }
         // A task must be accounted before its first call is recorded.
         self.update_trace_masks();
-        let hook = ktrace::fgraph::Hook::new(self.resolved, tr, slot, graph)?;
+        let hook = ktrace::fgraph::GraphRegistration::new(self.resolved, tr, slot, graph)?;
         hook.pack_with(Graph::packer);
         Ok(Recording::Graph(hook))
     }

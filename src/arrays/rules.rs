@@ -29,7 +29,7 @@ use crate::{
         },
         ActiveRule,
         RuleSet,
-        Signals, //
+        SignalProbe, //
     },
 };
 
@@ -169,7 +169,7 @@ impl State {
         let set = Arc::new(set, GFP_KERNEL)?;
         let rules = || set.rules().iter().map(ActiveRule::rule).enumerate();
         if self.signals.is_none() && rules().any(|(_, rule)| rule.moment() == Moment::Signal) {
-            self.signals = Some(SignalWatch::new::<Signals>(self.resolved)?);
+            self.signals = Some(SignalWatch::new::<SignalProbe>(self.resolved)?);
         }
         if rules().any(|(_, rule)| rule.moment() == Moment::Section) {
             self.open_sections()?;

@@ -14,7 +14,7 @@ use crate::{
     filter::{
         input::ListRef,
         list::{
-            Names,
+            Lookup,
             MAX_PATH, //
         },
     },
@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// Finds the ids of tasks and cgroups in the namespaces of the current task.
-pub(super) static NAMES: Names = Names {
+pub(super) static NAMES: Lookup = Lookup {
     pid: from_namespace,
     cgroup: find_cgroup,
 };

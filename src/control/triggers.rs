@@ -40,7 +40,7 @@ use crate::{
 };
 
 /// Rules that were read, each with the offset of its line.
-struct Written {
+struct ParsedRules {
     rules: KVec<ActiveRule>,
     offsets: KVec<usize>,
     /// Whether there were comments, but no rules.
@@ -76,8 +76,8 @@ fn without_comment(line: &[u8]) -> &[u8] {
 }
 
 /// Reads the lines of `data`, and adds them to `rules`.
-fn read(data: &[u8], rules: KVec<ActiveRule>) -> core::result::Result<Written, Wrong> {
-    let mut all = Written {
+fn read(data: &[u8], rules: KVec<ActiveRule>) -> core::result::Result<ParsedRules, Wrong> {
+    let mut all = ParsedRules {
         rules,
         offsets: KVec::new(),
         only_comments: false,

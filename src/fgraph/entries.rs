@@ -21,8 +21,8 @@ use crate::{
             Item, //
         },
         fgraph::{
-            Call,
             Caller,
+            CurrentCall,
             Open,
             Return, //
         },
@@ -50,7 +50,7 @@ impl Graph {
         late_ns: Option<u64>,
     ) -> bool {
         if words.is_empty() && self.recorder.flags() & option::COMPACT != 0 {
-            let item = Item::Begin(compact::Call {
+            let item = Item::Begin(compact::PackedCall {
                 func: entry.func,
                 depth: entry.depth,
                 ns: late_ns.unwrap_or(0),
@@ -101,7 +101,7 @@ impl Graph {
     /// Writes the entry of a call when it begins. Returns false if the ring buffer did not accept
     /// it.
     #[inline(always)]
-    pub(super) fn write_now(&self, call: &Call<'_>) -> bool {
+    pub(super) fn write_now(&self, call: &CurrentCall<'_>) -> bool {
         let flags = self.recorder.flags();
         if flags & (option::MORE_AT_CALL | option::COMPACT) != 0 {
             return self.write_more(&call.reborrow(), flags);
@@ -117,7 +117,7 @@ impl Graph {
     /// Writes the entry of a call when it begins, if it is packed or has data that is known only
     /// then. Returns false if the ring buffer did not accept it.
     #[inline(never)]
-    fn write_more(&self, call: &Call<'_>, flags: u32) -> bool {
+    fn write_more(&self, call: &CurrentCall<'_>, flags: u32) -> bool {
         let mut words = [0; MAX_GRAPH_WORDS];
         let mut n = 0;
         if flags & option::ARGS != 0 {

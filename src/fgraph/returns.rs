@@ -40,14 +40,14 @@ impl Graph {
         ret: &Return<'_>,
         context: Context,
         total_ns: u64,
-        item: impl FnOnce(compact::Call) -> Item,
+        item: impl FnOnce(compact::PackedCall) -> Item,
     ) -> bool {
         const OTHER: u32 = option::RETVAL;
         if ret.overrun != 0 || self.recorder.flags() & (option::COMPACT | OTHER) != option::COMPACT
         {
             return false;
         }
-        let item = item(compact::Call {
+        let item = item(compact::PackedCall {
             func: ret.func,
             depth: ret.depth(),
             ns: total_ns,

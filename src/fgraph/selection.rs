@@ -10,7 +10,7 @@ use crate::{
     function_trace::option,
     ktrace::fgraph::{
         self,
-        Call,
+        CurrentCall,
         Open, //
     },
 };
@@ -19,7 +19,7 @@ impl Graph {
     /// Returns whether `set_graph_function`, `max_graph_depth` and the options let a call through.
     /// Updates the flags in `state`.
     #[inline]
-    pub(super) fn selects(&self, call: &Call<'_>, flags: u32, state: &mut u32) -> bool {
+    pub(super) fn selects(&self, call: &CurrentCall<'_>, flags: u32, state: &mut u32) -> bool {
         if *state & task_word::CHOSEN == 0 {
             match fgraph::in_graph_function(call.func) {
                 None => {}

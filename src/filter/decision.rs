@@ -20,7 +20,7 @@ pub(crate) trait Cgroups {
 
 /// The attributes of a task that the filter decision depends on.
 #[derive(Clone, Copy)]
-pub(crate) struct Task<'a> {
+pub(crate) struct TaskAttributes<'a> {
     /// Thread id, in the initial PID namespace.
     pub(crate) pid: i32,
     /// Process id, in the initial PID namespace.
@@ -121,7 +121,7 @@ impl Filter {
     }
 
     /// Returns whether a task is traced, given the selection that it inherited.
-    pub(crate) fn evaluate(&self, task: &Task<'_>, inherited: Inherited) -> bool {
+    pub(crate) fn evaluate(&self, task: &TaskAttributes<'_>, inherited: Inherited) -> bool {
         let selected = !self.selects() || self.selected(task, inherited);
         selected && !self.excluded(task, inherited)
     }
@@ -130,7 +130,7 @@ impl Filter {
     ///
     /// It depends on the parent's name at the time of the fork. The child keeps it through renames
     /// and `execve()`.
-    pub(crate) fn child(&self, parent: &Task<'_>, inherited: Inherited) -> Inherited {
+    pub(crate) fn child(&self, parent: &TaskAttributes<'_>, inherited: Inherited) -> Inherited {
         if !self.follow_fork {
             return Inherited::default();
         }
@@ -158,7 +158,7 @@ impl Filter {
 
     /// Returns whether a `set_*` list matches the task, or the task inherited such a match. An
     /// inherited match is stale, and is ignored, if no such list is set any more.
-    fn selected(&self, task: &Task<'_>, inherited: Inherited) -> bool {
+    fn selected(&self, task: &TaskAttributes<'_>, inherited: Inherited) -> bool {
         (inherited.traced && self.selects())
             || self.pid.contains(task.pid)
             || self.tgid.contains(task.tgid)
@@ -167,7 +167,7 @@ impl Filter {
     }
 
     /// Returns whether a `set_notrace_*` list matches the task, or the task inherited such a match.
-    fn excluded(&self, task: &Task<'_>, inherited: Inherited) -> bool {
+    fn excluded(&self, task: &TaskAttributes<'_>, inherited: Inherited) -> bool {
         (inherited.excluded && self.excludes())
             || self.notrace_pid.contains(task.pid)
             || self.notrace_tgid.contains(task.tgid)
@@ -177,6 +177,6 @@ impl Filter {
 }
 
 /// Returns whether the task is in one of the cgroups.
-fn is_in(cgroups: &IdSet<u64>, task: &Task<'_>) -> bool {
+fn is_in(cgroups: &IdSet<u64>, task: &TaskAttributes<'_>) -> bool {
     !cgroups.is_empty() && task.cgroups.any(&|id| cgroups.contains(id))
 }

@@ -15,8 +15,8 @@ use super::{
     list::{
         GlobSet,
         List,
-        Names,
-        Pending, //
+        Lookup,
+        NewList, //
     },
     tokens::{
         SplitError,
@@ -90,9 +90,9 @@ impl Filter {
 
 /// The entries of an input: ids, patterns or cgroups.
 enum Entries {
-    Ids(Pending<IdSet>),
-    Globs(Pending<GlobSet>),
-    Cgroups(Pending<IdSet<u64>>),
+    Ids(NewList<IdSet>),
+    Globs(NewList<GlobSet>),
+    Cgroups(NewList<IdSet<u64>>),
 }
 
 /// The text that is written for one list.
@@ -102,7 +102,7 @@ enum Entries {
 /// error.
 pub(crate) struct Input {
     name: ListName,
-    names: &'static Names,
+    names: &'static Lookup,
     splitter: Splitter,
     entries: Entries,
     failed: Option<InputError>,
@@ -110,16 +110,16 @@ pub(crate) struct Input {
 
 impl Input {
     /// Creates an empty input for the list with that name.
-    pub(crate) fn new(name: ListName, names: &'static Names) -> Self {
+    pub(crate) fn new(name: ListName, names: &'static Lookup) -> Self {
         let (entries, max_word) = match name {
             ListName::Pid | ListName::NotracePid | ListName::Tgid | ListName::NotraceTgid => {
-                (Entries::Ids(Pending::default()), IdSet::<i32>::MAX_WORD)
+                (Entries::Ids(NewList::default()), IdSet::<i32>::MAX_WORD)
             }
             ListName::Comm | ListName::NotraceComm => {
-                (Entries::Globs(Pending::default()), GlobSet::MAX_WORD)
+                (Entries::Globs(NewList::default()), GlobSet::MAX_WORD)
             }
             ListName::Cgroup | ListName::NotraceCgroup => {
-                (Entries::Cgroups(Pending::default()), IdSet::<u64>::MAX_WORD)
+                (Entries::Cgroups(NewList::default()), IdSet::<u64>::MAX_WORD)
             }
         };
         Self {
@@ -289,9 +289,9 @@ pub(crate) fn parse_switch(text: &[u8]) -> Result<Option<bool>, InputError> {
 
 fn feed<L: List>(
     splitter: &mut Splitter,
-    entries: &mut Pending<L>,
+    entries: &mut NewList<L>,
     text: &[u8],
-    names: &Names,
+    names: &Lookup,
 ) -> Result<(), InputError> {
     let result = splitter.feed(text, |word, offset| entries.push(word, offset, names));
     result.map_err(|error| input_error::<L>(error, splitter))
@@ -299,8 +299,8 @@ fn feed<L: List>(
 
 fn finish<L: List>(
     splitter: &mut Splitter,
-    entries: &mut Pending<L>,
-    names: &Names,
+    entries: &mut NewList<L>,
+    names: &Lookup,
 ) -> Result<(), InputError> {
     let result = splitter.finish(|word, offset| entries.push(word, offset, names));
     result.map_err(|error| input_error::<L>(error, splitter))

@@ -108,7 +108,7 @@ impl GlobSet {
 }
 
 /// Finds what words name, which depends on the namespaces of the task that writes.
-pub(crate) struct Names {
+pub(crate) struct Lookup {
     /// Returns the id in the initial PID namespace of the task that has this id in the writer's.
     pub(crate) pid: fn(i32) -> Option<i32>,
     /// Returns the id of the cgroup with this path in the writer's cgroup namespace, [`ENOENT`] if
@@ -128,7 +128,7 @@ pub(crate) trait List: Default {
     fn has_none(&self) -> bool;
 
     /// Parses a word and inserts the entry. May sleep.
-    fn insert_word(&mut self, word: &[u8], names: &Names) -> Result<(), Fault>;
+    fn insert_word(&mut self, word: &[u8], names: &Lookup) -> Result<(), Fault>;
 
     /// Returns the union of this list and `more`. May sleep.
     fn union(&self, more: &Self) -> Result<Self>;
@@ -143,7 +143,7 @@ impl List for IdSet<i32> {
         self.is_empty()
     }
 
-    fn insert_word(&mut self, word: &[u8], names: &Names) -> Result<(), Fault> {
+    fn insert_word(&mut self, word: &[u8], names: &Lookup) -> Result<(), Fault> {
         let id = (names.pid)(parse_id(word)?).ok_or(Fault::NoTask)?;
         self.insert(id).map_err(fault_of)
     }
@@ -161,7 +161,7 @@ impl List for IdSet<u64> {
         self.is_empty()
     }
 
-    fn insert_word(&mut self, word: &[u8], names: &Names) -> Result<(), Fault> {
+    fn insert_word(&mut self, word: &[u8], names: &Lookup) -> Result<(), Fault> {
         let id = match parse_cgroup(word).map_err(fault_of)? {
             Some(Name::Id(id)) => Ok(id),
             Some(Name::Path(path)) => (names.cgroup)(&path),
@@ -182,7 +182,7 @@ impl List for GlobSet {
         self.is_empty()
     }
 
-    fn insert_word(&mut self, word: &[u8], _: &Names) -> Result<(), Fault> {
+    fn insert_word(&mut self, word: &[u8], _: &Lookup) -> Result<(), Fault> {
         self.insert(Glob::new(word)?).map_err(fault_of)
     }
 
@@ -203,13 +203,13 @@ fn fault_of(error: Error) -> Fault {
 /// The entries of one input, before they take effect.
 ///
 /// The whole input is checked before the current list is touched. That list is never changed in
-/// place: [`Pending::commit`] creates a new one.
+/// place: [`NewList::commit`] creates a new one.
 #[derive(Default)]
-pub(crate) struct Pending<L> {
+pub(crate) struct NewList<L> {
     list: L,
 }
 
-impl<L: List> Pending<L> {
+impl<L: List> NewList<L> {
     /// Returns whether there are no entries.
     pub(crate) fn is_empty(&self) -> bool {
         self.list.has_none()
@@ -220,7 +220,7 @@ impl<L: List> Pending<L> {
         &mut self,
         word: &[u8],
         offset: usize,
-        names: &Names,
+        names: &Lookup,
     ) -> Result<(), InputError> {
         self.list
             .insert_word(word, names)

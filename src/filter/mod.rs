@@ -23,7 +23,7 @@
 //!
 //! Ids are those of the initial PID namespace, and cgroups are those of the unified hierarchy
 //! (version 2). What a word refers to is found by functions of the caller
-//! ([`Names`](list::Names)). Of the kernel, this module uses only containers and
+//! ([`Lookup`](list::Lookup)). Of the kernel, this module uses only containers and
 //! error codes: the code is safe, sleeps only to allocate, and is also compiled and tested on the
 //! host (`tests/host/`). Functions that may be called from atomic context say so.
 //!

@@ -65,7 +65,7 @@ const PID_SHIFT: u32 = 32;
 
 /// The accumulated values of a function.
 #[derive(Default)]
-struct Function {
+struct FunctionTimes {
     total: Histogram,
     /// The time off the CPU, including time whose run/wait/block split is unknown.
     off_ns: RelaxedU64,
@@ -73,7 +73,7 @@ struct Function {
     block_ns: RelaxedU64,
 }
 
-impl Function {
+impl FunctionTimes {
     #[cold]
     fn add_off(&self, split: &Split) {
         self.off_ns.add(split.total.wrapping_sub(split.run));
@@ -91,7 +91,7 @@ impl Function {
 
 /// The accumulated values of a task.
 #[derive(Default)]
-struct Times {
+struct TaskHistograms {
     run: Histogram,
     wait: Histogram,
     block: Histogram,
@@ -101,7 +101,7 @@ struct Times {
     updated_ns: RelaxedU64,
 }
 
-impl Times {
+impl TaskHistograms {
     fn clear(&self) {
         self.run.clear();
         self.wait.clear();
@@ -143,8 +143,8 @@ impl SectionTimes {
 
 /// The values accumulated since the last reset.
 struct Tables {
-    functions: Table<Function>,
-    tasks: Table<Times>,
+    functions: Table<FunctionTimes>,
+    tasks: Table<TaskHistograms>,
     /// The block times by the address at which the task was blocked.
     places: Table<Histogram>,
     wakers: Table<Wakeups>,
@@ -178,8 +178,8 @@ impl Tables {
 
     /// Removes all entries. The tables must not be in use.
     fn clear(&self) {
-        self.functions.clear(Function::clear);
-        self.tasks.clear(Times::clear);
+        self.functions.clear(FunctionTimes::clear);
+        self.tasks.clear(TaskHistograms::clear);
         self.places.clear(Histogram::clear);
         self.wakers.clear(Wakeups::clear);
         self.sections.clear(SectionTimes::clear);
@@ -187,8 +187,8 @@ impl Tables {
 
     /// Resets all values. Functions, tasks, places, wakers and sections keep their entries.
     fn clear_values(&self) {
-        self.functions.clear_values(Function::clear);
-        self.tasks.clear_values(Times::clear);
+        self.functions.clear_values(FunctionTimes::clear);
+        self.tasks.clear_values(TaskHistograms::clear);
         self.places.clear_values(Histogram::clear);
         self.wakers.clear_values(Wakeups::clear);
         self.sections.clear_values(SectionTimes::clear);
@@ -224,11 +224,11 @@ impl Profile {
     }
 
     #[inline(always)]
-    fn functions(&self) -> &Table<Function> {
+    fn functions(&self) -> &Table<FunctionTimes> {
         &self.0.get().functions
     }
 
-    fn tasks(&self) -> &Table<Times> {
+    fn tasks(&self) -> &Table<TaskHistograms> {
         &self.0.get().tasks
     }
 
@@ -266,7 +266,7 @@ impl Profile {
         self.add_call(func, Split::undivided(total_ns));
     }
 
-    fn add_task(&self, task: Task<'_>, add: impl FnOnce(&Times)) {
+    fn add_task(&self, task: Task<'_>, add: impl FnOnce(&TaskHistograms)) {
         self.tasks().with(key_of(task), |times| {
             times.comm.set(task.comm());
             times.updated_ns.set(clock::local_ns());

@@ -38,7 +38,7 @@ use crate::{
 
 /// The merged values of a function.
 #[derive(Zeroable)]
-struct Function {
+struct FunctionRow {
     total: HistogramSnapshot,
     off_ns: u64,
     wait_ns: u64,
@@ -47,7 +47,7 @@ struct Function {
 
 /// The merged values of a task.
 #[derive(Zeroable)]
-struct Times {
+struct TaskRow {
     /// The name on the CPU that updated the task last.
     comm: Comm,
     updated_ns: u64,
@@ -58,14 +58,14 @@ struct Times {
 
 /// The merged values of wakeups.
 #[derive(Zeroable)]
-struct Wakeups {
+struct WakeupRow {
     comm: Comm,
     block: HistogramSnapshot,
 }
 
 /// The merged values of sections.
 #[derive(Zeroable)]
-struct SectionTimes {
+struct SectionRow {
     name: [u8; MAX_NAME + 1],
     total: HistogramSnapshot,
     run_ns: u64,
@@ -113,12 +113,12 @@ const DISTRIBUTION: &str =
 
 /// The functions of a profile ordered by name, to number those with the same name in the order of
 /// their addresses.
-pub(super) struct Names {
+pub(super) struct FunctionNames {
     /// The keys are a hash of the name and the address.
     numbers: RBTree<(u64, u64), ()>,
 }
 
-impl Names {
+impl FunctionNames {
     pub(super) fn new(functions: impl Iterator<Item = u64>) -> Result<Self> {
         let mut numbers = RBTree::new();
         for func in functions {
@@ -186,8 +186,8 @@ fn show_blocks<'a>(
 }
 
 impl Profile {
-    fn merged_functions(&self) -> Result<ByKey<Function>> {
-        ByKey::merged(self.functions(), |function: &mut Function, here| {
+    fn merged_functions(&self) -> Result<ByKey<FunctionRow>> {
+        ByKey::merged(self.functions(), |function: &mut FunctionRow, here| {
             function.total.merge(&here.total);
             function.off_ns = function.off_ns.wrapping_add(here.off_ns.get());
             function.wait_ns = function.wait_ns.wrapping_add(here.wait_ns.get());
@@ -195,8 +195,8 @@ impl Profile {
         })
     }
 
-    fn merged_tasks(&self) -> Result<ByKey<Times>> {
-        ByKey::merged(self.tasks(), |times: &mut Times, here| {
+    fn merged_tasks(&self) -> Result<ByKey<TaskRow>> {
+        ByKey::merged(self.tasks(), |times: &mut TaskRow, here| {
             if times.updated_ns <= here.updated_ns.get() {
                 times.comm = here.comm.get();
                 times.updated_ns = here.updated_ns.get();
@@ -231,7 +231,7 @@ impl Profile {
     /// Prints the durations of sections by name.
     fn show_sections(&self, out: &SeqFile) -> Result {
         let sections = &self.0.get().sections;
-        let all = ByKey::merged(sections, |times: &mut SectionTimes, here| {
+        let all = ByKey::merged(sections, |times: &mut SectionRow, here| {
             times.name = here.name.get();
             times.total.merge(&here.total);
             times.run_ns = times.run_ns.wrapping_add(here.run_ns.get());
@@ -267,7 +267,7 @@ impl Profile {
     /// Prints what has woken tasks.
     fn show_wakers(&self, out: &SeqFile) -> Result {
         let wakers = &self.0.get().wakers;
-        let all = ByKey::merged(wakers, |wakeups: &mut Wakeups, here| {
+        let all = ByKey::merged(wakers, |wakeups: &mut WakeupRow, here| {
             wakeups.comm = here.comm.get();
             wakeups.block.merge(&here.block);
         })?;
@@ -313,7 +313,7 @@ impl Profile {
             let key = (Reverse(function.total.sum_ns), func);
             order.try_create_and_insert(key, function, GFP_KERNEL)?;
         }
-        let names = Names::new(functions.iter().map(|(func, _)| func))?;
+        let names = FunctionNames::new(functions.iter().map(|(func, _)| func))?;
         seq_print!(
             out,
             "# calls        total          run         wait        block {DISTRIBUTION}  function\n"

@@ -19,27 +19,27 @@ use super::{
         Paths,
         MAX_DEPTH, //
     },
-    show::Names, //
+    show::FunctionNames, //
 };
 
 /// The merged values of a path.
 #[derive(Zeroable)]
-struct Path {
+struct PathRow {
     func: u64,
     callers: u64,
-    times: Times,
+    times: PathTimes,
 }
 
 /// The run, wait and block times in ns.
 #[derive(Clone, Copy, Zeroable)]
-struct Times {
+struct PathTimes {
     ns: [u64; 3],
 }
 
 /// The last element of a line, for each of the times.
 const SUFFIXES: [&str; 3] = ["", ";[wait]", ";[block]"];
 
-impl Times {
+impl PathTimes {
     fn add(&mut self, other: &Self) {
         for (to, from) in self.ns.iter_mut().zip(other.ns) {
             *to = to.wrapping_add(from);
@@ -63,17 +63,17 @@ impl Paths {
     ///
     /// `ENOMEM`.
     pub(crate) fn show(&self, out: &SeqFile, gone: &Gone) -> Result {
-        let all = ByKey::merged(self.table(), |path: &mut Path, here| {
+        let all = ByKey::merged(self.table(), |path: &mut PathRow, here| {
             // Another CPU may not have completed its entry.
             if here.func.get() != 0 {
                 path.func = here.func.get();
                 path.callers = here.callers.get();
             }
-            path.times.add(&Times {
+            path.times.add(&PathTimes {
                 ns: [here.run_ns.get(), here.wait_ns.get(), here.block_ns.get()],
             });
         })?;
-        let mut callees: ByKey<Times> = ByKey::new();
+        let mut callees: ByKey<PathTimes> = ByKey::new();
         for (_, path) in all.iter().filter(|(_, path)| path.callers != 0) {
             callees.value(path.callers)?.add(&path.times);
         }
@@ -87,7 +87,7 @@ impl Paths {
                 order.try_create_and_insert((Reverse(ns), key, suffix), (), GFP_KERNEL)?;
             }
         }
-        let names = Names::new(all.iter().map(|(_, path)| path.func))?;
+        let names = FunctionNames::new(all.iter().map(|(_, path)| path.func))?;
         for (Reverse(ns), key, suffix) in order.keys() {
             let mut functions = KVec::new();
             let mut next = *key;

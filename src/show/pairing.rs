@@ -9,8 +9,8 @@ use crate::{
     ktrace::{
         output::iter::{
             is_irq_entry,
-            Entry,
             Header, //
+            RecordedEntry,
         },
         record::GraphEntry, //
     },
@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 50;
 
 /// The state that is kept between the lines of one CPU.
 #[derive(Clone, Copy)]
-pub(crate) struct Reading {
+pub(crate) struct CpuLines {
     /// The task of the latest line.
     pub(super) pid: Option<i32>,
     /// The depth at which comments are indented.
@@ -32,25 +32,25 @@ pub(crate) struct Reading {
     /// The functions whose entry was shown and whose exit was not, indexed by depth.
     open: [usize; MAX_DEPTH],
     /// The run, wait and block times of the next return.
-    pub(super) times: Option<Times>,
+    pub(super) times: Option<RecordedTimes>,
     /// An entry that was consumed from the buffer, but whose line did not fit.
-    pub(super) pending: Option<Pending>,
+    pub(super) pending: Option<PendingCall>,
 }
 
-/// The content of [`Reading::pending`].
+/// The content of [`CpuLines::pending`].
 #[derive(Clone, Copy)]
-pub(super) struct Pending {
-    pub(super) entry: Entry,
+pub(super) struct PendingCall {
+    pub(super) entry: RecordedEntry,
     pub(super) header: Header,
     /// In units of the trace clock.
     pub(super) time: u64,
-    pub(super) times: Option<Times>,
+    pub(super) times: Option<RecordedTimes>,
 }
 
 /// The run, wait and block times of a call, as recorded.
-pub(super) type Times = events::funcgraph_times::Read;
+pub(super) type RecordedTimes = events::funcgraph_times::Read;
 
-impl Default for Reading {
+impl Default for CpuLines {
     fn default() -> Self {
         Self {
             pid: None,
@@ -63,7 +63,7 @@ impl Default for Reading {
     }
 }
 
-impl Reading {
+impl CpuLines {
     /// Records that the entry of a call was shown, or its exit.
     pub(super) fn set_open(&mut self, call: &GraphEntry, open: bool) {
         if let Some(place) = usize::try_from(call.depth)

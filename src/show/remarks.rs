@@ -6,7 +6,7 @@
 use core::fmt::Write;
 
 use super::{
-    pairing::Times,
+    pairing::RecordedTimes,
     Page, //
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     ktrace::{
         escape::Escaped,
         output::{
-            iter::Entry,
+            iter::RecordedEntry,
             seq::Seq, //
         },
         record::{
@@ -31,7 +31,7 @@ use crate::{
 };
 
 impl Page<'_, '_> {
-    pub(super) fn arguments(&mut self, entry: &Entry) {
+    pub(super) fn arguments(&mut self, entry: &RecordedEntry) {
         match entry.words.first_chunk::<MAX_ARGS>() {
             Some(args) if entry.nr_words >= MAX_ARGS => self.seq().arguments(entry.call.func, args),
             _ => self.seq().text("()"),
@@ -44,7 +44,7 @@ impl Page<'_, '_> {
         ret: &GraphReturn,
         address: Option<usize>,
         name: Option<usize>,
-        times: Option<&Times>,
+        times: Option<&RecordedTimes>,
     ) {
         let value = ret.value.filter(|_| self.has(option::RETVAL));
         if value.is_none() && address.is_none() && name.is_none() && times.is_none() {
@@ -87,7 +87,7 @@ fn as_error(value: usize) -> Option<i64> {
 }
 
 /// Prints the run, wait and block times of a call in us.
-fn write_times(seq: &mut Seq<'_>, times: &Times) {
+fn write_times(seq: &mut Seq<'_>, times: &RecordedTimes) {
     if times.run_ns | times.wait_ns | times.block_ns == 0 {
         let _ = write!(seq, " times unknown, switches={}", times.switches);
         return;

@@ -119,7 +119,7 @@ impl TaskFilter {
     fn evaluate_idle(&self, slot: u32, filter: &Filter) {
         for (mask, cpu) in self.idle.iter().zip(0u32..) {
             let comm = idle_comm(cpu);
-            let task = decision::Task {
+            let task = decision::TaskAttributes {
                 pid: 0,
                 tgid: 0,
                 comm: comm.as_bytes(),

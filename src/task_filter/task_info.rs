@@ -53,8 +53,11 @@ impl TaskInfo {
         }
     }
 
-    pub(super) fn with_cgroup<'a>(&'a self, cgroup: &'a CgroupInfo<'_>) -> decision::Task<'a> {
-        decision::Task {
+    pub(super) fn with_cgroup<'a>(
+        &'a self,
+        cgroup: &'a CgroupInfo<'_>,
+    ) -> decision::TaskAttributes<'a> {
+        decision::TaskAttributes {
             pid: self.pid,
             tgid: self.tgid,
             comm: self.comm.as_bytes(),

@@ -37,7 +37,7 @@ use kernel::{
 };
 
 use super::{
-    clock_times::TimeKind,
+    clock_times::StateKind,
     recent::RecentBlocks,
     sections::Sections,
     times::{
@@ -65,7 +65,7 @@ use crate::{
             task_mask::mask_of,
             Task, //
         },
-        time::clock::Reading,
+        time::clock::ClockReading,
     },
     relaxed_u64::RelaxedU64,
     task_filter::TaskFilter, //
@@ -314,10 +314,10 @@ impl Accounting {
     pub(crate) fn spent(
         &self,
         times: &TaskTimes,
-        kind: TimeKind,
+        kind: StateKind,
         before: Previous,
         now_ns: u64,
-        clock: Option<Reading>,
+        clock: Option<ClockReading>,
     ) -> Option<Spent> {
         let (ns, reported_ns, seen) = match before {
             Previous::Exact(since) => {

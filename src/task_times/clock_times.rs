@@ -8,7 +8,7 @@
 //! interval, or does not count ns, the duration by the scheduler's clock is reported.
 
 use crate::{
-    ktrace::time::clock::Reading,
+    ktrace::time::clock::ClockReading,
     relaxed_u64::RelaxedU64, //
 };
 
@@ -16,7 +16,7 @@ use super::types::Totals;
 
 /// A kind of time of a task.
 #[derive(Clone, Copy)]
-pub(crate) enum TimeKind {
+pub(crate) enum StateKind {
     Run,
     Wait,
     Block,
@@ -58,7 +58,7 @@ impl ClockAdjusted {
 
     /// Returns the time since the latest transition in ns; `elapsed_ns` is this time by the
     /// scheduler's clock.
-    pub(crate) fn elapsed_ns(&self, now: Option<Reading>, elapsed_ns: u64) -> u64 {
+    pub(crate) fn elapsed_ns(&self, now: Option<ClockReading>, elapsed_ns: u64) -> u64 {
         match now {
             Some(now) if self.clock.get() == u64::from(now.clock) => {
                 now.ns.saturating_sub(self.since_ns.get())
@@ -69,7 +69,7 @@ impl ClockAdjusted {
 
     /// Records a transition without reporting the duration of the state that ends.
     #[inline]
-    pub(crate) fn transition(&self, now: Option<Reading>) {
+    pub(crate) fn transition(&self, now: Option<ClockReading>) {
         match now {
             None if self.clock.get() == 0 => {}
             None => self.clock.set(0),
@@ -78,7 +78,7 @@ impl ClockAdjusted {
     }
 
     #[cold]
-    fn set(&self, now: Reading) {
+    fn set(&self, now: ClockReading) {
         let clock = u64::from(now.clock);
         // If the clock of this CPU is behind that of the previous one, the old time is kept, so
         // that sums stay consistent. The accounting does the same with the scheduler's clock.
@@ -93,14 +93,14 @@ impl ClockAdjusted {
     /// Records a transition that ends an interval of `elapsed_ns` by the scheduler's clock. Returns
     /// the duration to report.
     #[inline]
-    pub(crate) fn end(&self, kind: TimeKind, now: Option<Reading>, elapsed_ns: u64) -> u64 {
+    pub(crate) fn end(&self, kind: StateKind, now: Option<ClockReading>, elapsed_ns: u64) -> u64 {
         let reported_ns = self.elapsed_ns(now, elapsed_ns);
         self.transition(now);
         if reported_ns != elapsed_ns {
             let more = match kind {
-                TimeKind::Run => &self.run_more,
-                TimeKind::Wait => &self.wait_more,
-                TimeKind::Block => &self.block_more,
+                StateKind::Run => &self.run_more,
+                StateKind::Wait => &self.wait_more,
+                StateKind::Block => &self.block_more,
             };
             more.add_alone(reported_ns.wrapping_sub(elapsed_ns));
         }

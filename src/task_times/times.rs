@@ -5,7 +5,7 @@
 use super::{
     clock_times::{
         ClockAdjusted,
-        TimeKind, //
+        StateKind, //
     },
     transition::StateTracker,
     types::{
@@ -129,11 +129,11 @@ impl TaskTimes {
         self.reported.inherit(&from.reported);
     }
 
-    pub(crate) fn sum(&self, kind: TimeKind) -> &RelaxedU64 {
+    pub(crate) fn sum(&self, kind: StateKind) -> &RelaxedU64 {
         match kind {
-            TimeKind::Run => &self.run_ns,
-            TimeKind::Wait => &self.wait_ns,
-            TimeKind::Block => &self.block_ns,
+            StateKind::Run => &self.run_ns,
+            StateKind::Wait => &self.wait_ns,
+            StateKind::Block => &self.block_ns,
         }
     }
 }

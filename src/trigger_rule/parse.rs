@@ -38,7 +38,7 @@ use crate::filter::{
 };
 
 /// The part of a rule that was not read yet.
-struct Cursor<'a> {
+struct RuleCursor<'a> {
     text: &'a [u8],
     at: usize,
     /// The offset of the rule in the input.
@@ -52,7 +52,7 @@ struct Word<'a> {
     at: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> RuleCursor<'a> {
     fn rest(&self) -> &'a [u8] {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -132,7 +132,7 @@ impl Rule {
     ///
     /// The fault and the word that has it.
     pub(crate) fn parse(text: &[u8], base: usize) -> Result<Self, InputError> {
-        let mut input = Cursor { text, at: 0, base };
+        let mut input = RuleCursor { text, at: 0, base };
         let whole = Word { text, at: 0 };
         if text.len() > MAX_RULE {
             return Err(input.refuse(Fault::RuleTooLong, whole));
@@ -166,7 +166,7 @@ impl Rule {
     }
 
     /// Reads the function, name or signal behind the moment.
-    fn read_subject(&mut self, input: &mut Cursor<'_>) -> Result<(), InputError> {
+    fn read_subject(&mut self, input: &mut RuleCursor<'_>) -> Result<(), InputError> {
         match self.moment {
             Moment::Entry | Moment::Exit => {
                 let word = input.word();
@@ -201,7 +201,7 @@ impl Rule {
     }
 
     /// Reads conditions. Returns the word after them.
-    fn read_conditions<'a>(&mut self, input: &mut Cursor<'a>) -> Result<Word<'a>, InputError> {
+    fn read_conditions<'a>(&mut self, input: &mut RuleCursor<'a>) -> Result<Word<'a>, InputError> {
         let mut is_first_number = true;
         for place in 0..MAX_PARTS {
             let condition = self.read_condition(input)?;
@@ -221,7 +221,7 @@ impl Rule {
         Err(input.refuse(Fault::TooManyParts, word))
     }
 
-    fn read_condition(&self, input: &mut Cursor<'_>) -> Result<Condition, InputError> {
+    fn read_condition(&self, input: &mut RuleCursor<'_>) -> Result<Condition, InputError> {
         let name = input.name();
         let compare = input.mark();
         let value = input.word();
@@ -249,7 +249,7 @@ impl Rule {
     }
 
     /// Reads the actions and how often the rule may fire, up to the end of the rule.
-    fn read_actions(&mut self, input: &mut Cursor<'_>) -> Result<(), InputError> {
+    fn read_actions(&mut self, input: &mut RuleCursor<'_>) -> Result<(), InputError> {
         for place in 0..MAX_PARTS {
             let action = read_action(input)?;
             if let Some(place) = self.actions.get_mut(place) {
@@ -279,7 +279,7 @@ impl Rule {
 }
 
 /// Reads an action and its delay in ns.
-fn read_action(input: &mut Cursor<'_>) -> Result<(Action, u64), InputError> {
+fn read_action(input: &mut RuleCursor<'_>) -> Result<(Action, u64), InputError> {
     let word = input.name();
     let Some(action) = find(&ACTIONS, word.text) else {
         return Err(input.refuse(Fault::NotAnAction, word));

@@ -5,7 +5,7 @@
 use crate::filter::decision::Cgroups;
 use crate::filter::decision::Filter;
 use crate::filter::decision::Inherited;
-use crate::filter::decision::Task;
+use crate::filter::decision::TaskAttributes;
 use crate::filter::input::Input;
 use crate::filter::input::ListName;
 use crate::names::NAMES;
@@ -21,7 +21,7 @@ impl Cgroups for CgroupIds {
 
 const ROOT: CgroupIds = CgroupIds(&[1]);
 
-const TASK: Task<'static> = Task {
+const TASK: TaskAttributes<'static> = TaskAttributes {
     pid: 101,
     tgid: 100,
     comm: b"worker\0\0\0\0\0\0\0\0\0",
@@ -125,13 +125,13 @@ fn without_lists_everything_is_traced() {
 fn ids_of_one_kind_are_not_taken_for_the_other() {
     let thread = filter(&[(ListName::Pid, "100")], false);
     let process = filter(&[(ListName::Tgid, "100")], false);
-    let leader = Task { pid: 100, ..TASK };
+    let leader = TaskAttributes { pid: 100, ..TASK };
     assert!(!thread.evaluate(&TASK, NOTHING_INHERITED));
     assert!(thread.evaluate(&leader, NOTHING_INHERITED));
     assert!(process.evaluate(&TASK, NOTHING_INHERITED));
     assert!(process.evaluate(&leader, NOTHING_INHERITED));
 
-    let idle = Task {
+    let idle = TaskAttributes {
         pid: 0,
         tgid: 0,
         comm: b"swapper/1",
@@ -151,7 +151,7 @@ fn a_rename_counts_at_once() {
         (b"ld.bfd", false),
     ] {
         assert_eq!(
-            filter.evaluate(&Task { comm, ..TASK }, NOTHING_INHERITED),
+            filter.evaluate(&TaskAttributes { comm, ..TASK }, NOTHING_INHERITED),
             traced
         );
     }
@@ -160,9 +160,9 @@ fn a_rename_counts_at_once() {
 /// Forks a task: returns its inherited, and whether it is traced.
 fn fork(
     filter: &Filter,
-    parent: &Task<'_>,
+    parent: &TaskAttributes<'_>,
     inherited: Inherited,
-    child: &Task<'_>,
+    child: &TaskAttributes<'_>,
 ) -> (Inherited, bool) {
     let inherited = filter.child(parent, inherited);
     (inherited, filter.evaluate(child, inherited))
@@ -170,25 +170,25 @@ fn fork(
 
 #[test]
 fn children_are_followed_through_the_generations() {
-    let mother = Task {
+    let mother = TaskAttributes {
         pid: 10,
         tgid: 10,
         comm: b"make",
         cgroups: &ROOT,
     };
-    let child = Task {
+    let child = TaskAttributes {
         pid: 11,
         tgid: 11,
         comm: b"make",
         cgroups: &ROOT,
     };
-    let grandchild = Task {
+    let grandchild = TaskAttributes {
         pid: 12,
         tgid: 12,
         comm: b"cc1",
         cgroups: &ROOT,
     };
-    let stranger = Task {
+    let stranger = TaskAttributes {
         pid: 20,
         tgid: 20,
         comm: b"sh",
@@ -204,7 +204,7 @@ fn children_are_followed_through_the_generations() {
         let (inherited, traced) = fork(&following, &mother, NOTHING_INHERITED, &child);
         assert!(traced);
         // The child has another name now, and its own child is still followed.
-        let renamed = Task {
+        let renamed = TaskAttributes {
             comm: b"gcc",
             ..child
         };
@@ -222,19 +222,19 @@ fn children_are_followed_through_the_generations() {
 
 #[test]
 fn exclusion_is_followed_and_wins() {
-    let server = Task {
+    let server = TaskAttributes {
         pid: 10,
         tgid: 10,
         comm: b"server",
         cgroups: &ROOT,
     };
-    let noisy = Task {
+    let noisy = TaskAttributes {
         pid: 11,
         tgid: 11,
         comm: b"noisy",
         cgroups: &ROOT,
     };
-    let helper = Task {
+    let helper = TaskAttributes {
         pid: 12,
         tgid: 12,
         comm: b"helper",
@@ -283,7 +283,7 @@ fn a_lineage_from_lists_that_are_gone_is_ignored() {
 
 #[test]
 fn all_below_a_cgroup_are_in_it() {
-    let of = |cgroups| Task { cgroups, ..TASK };
+    let of = |cgroups| TaskAttributes { cgroups, ..TASK };
     let below = filter(&[(ListName::Cgroup, "/a")], false);
     for (ids, traced) in [
         (&CgroupIds(&[101, 1]), true),

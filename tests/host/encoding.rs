@@ -6,7 +6,7 @@ use crate::random::Random;
 use crate::words::*;
 
 const BASE: usize = 0xffff_ffff_8100_0000;
-const TEXT: Text = Text {
+const TEXT: TextLayout = TextLayout {
     base: BASE,
     site_shift: SITE_SHIFT,
 };
@@ -14,7 +14,7 @@ const TEXT: Text = Text {
 const MULT: u32 = 2 << MULT_SHIFT;
 
 fn read(words: &[u64]) -> Vec<DecodedItem> {
-    items(Reader::new(TEXT, 1000, MULT, (0x14, 0x21)), words).collect()
+    items(WordReader::new(TEXT, 1000, MULT, (0x14, 0x21)), words).collect()
 }
 
 fn function(ip: usize, parent_ip: usize, delta: u64) -> u64 {
@@ -145,7 +145,7 @@ fn call_words(item: &Item) -> Vec<u64> {
 fn calls() {
     let mut random = Random::new(7);
     for _ in 0..100_000 {
-        let of = Call {
+        let of = PackedCall {
             func: BASE + random.below(1 << 22) * 4,
             depth: random.below(64) as i32,
             ns: ((random.below(1 << 32) as u64) << 28) >> random.below(60),
@@ -156,13 +156,16 @@ fn calls() {
             assert_eq!((said[0].item, said[0].time), (item, 1018));
         }
     }
-    let deep = Call {
+    let deep = PackedCall {
         func: BASE,
         depth: 64,
         ns: 0,
     };
     assert_eq!(call(&Item::Leaf(deep), 0, 0), None);
-    assert_eq!(call(&Item::Leaf(Call { depth: -1, ..deep }), 0, 0), None);
+    assert_eq!(
+        call(&Item::Leaf(PackedCall { depth: -1, ..deep }), 0, 0),
+        None
+    );
 }
 
 #[test]

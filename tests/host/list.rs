@@ -10,7 +10,7 @@ use crate::filter::error::Fault;
 use crate::filter::glob::Glob;
 use crate::filter::ids::IdSet;
 use crate::filter::list::GlobSet;
-use crate::filter::list::Pending;
+use crate::filter::list::NewList;
 use crate::filter::list::MAX_GLOBS;
 use crate::names::NAMES;
 
@@ -89,7 +89,7 @@ fn without_memory_a_set_of_globs_stays_as_it_is() {
 fn pending_ids_replace_or_add() {
     let current = IdSet::default().merge(&[5, 7]).unwrap();
     let pending = || {
-        let mut pending = Pending::<IdSet>::default();
+        let mut pending = NewList::<IdSet>::default();
         for (offset, word) in [b"9", b"7", b"1", b"9"].into_iter().enumerate() {
             pending.push(word, offset, &NAMES).unwrap();
         }
@@ -100,9 +100,9 @@ fn pending_ids_replace_or_add() {
     let added = pending().commit(false, &current).unwrap();
     assert_eq!(added.as_slice(), [1, 5, 7, 9]);
 
-    let nothing = Pending::<IdSet>::default();
+    let nothing = NewList::<IdSet>::default();
     assert_eq!(nothing.commit(false, &current).unwrap().as_slice(), [5, 7]);
-    let nothing = Pending::<IdSet>::default();
+    let nothing = NewList::<IdSet>::default();
     assert!(nothing.commit(true, &current).unwrap().is_empty());
     assert_eq!(current.as_slice(), [5, 7]);
 }
@@ -111,7 +111,7 @@ fn pending_ids_replace_or_add() {
 fn pending_globs_replace_or_add() {
     let current = globs(&["b", "a"]);
     let pending = || {
-        let mut pending = Pending::<GlobSet>::default();
+        let mut pending = NewList::<GlobSet>::default();
         for word in [b"z*", b"a\0"] {
             // The second word is invalid and must have no effect.
             let _ = pending.push(word, 0, &NAMES);
@@ -124,14 +124,14 @@ fn pending_globs_replace_or_add() {
     let added = pending().commit(false, &current).unwrap();
     assert_eq!(texts(&added), ["b", "a", "z*"]);
 
-    let nothing = Pending::<GlobSet>::default();
+    let nothing = NewList::<GlobSet>::default();
     assert!(nothing.commit(true, &current).unwrap().is_empty());
     assert_eq!(texts(&current), ["b", "a"]);
 }
 
 #[test]
 fn pending_says_what_is_wrong_with_which_word() {
-    let mut ids = Pending::<IdSet>::default();
+    let mut ids = NewList::<IdSet>::default();
     for (word, fault) in [
         (b"x".as_slice(), Fault::NotANumber),
         (b"-1", Fault::OutOfRange),
@@ -142,7 +142,7 @@ fn pending_says_what_is_wrong_with_which_word() {
         assert_eq!(error.token(), word);
         assert_eq!(error.offset(), 42);
     }
-    let mut globs = Pending::<GlobSet>::default();
+    let mut globs = NewList::<GlobSet>::default();
     for (word, fault) in [
         (b"".as_slice(), Fault::Empty),
         (b"[a", Fault::UnterminatedClass),
@@ -161,7 +161,7 @@ fn pending_says_what_is_wrong_with_which_word() {
 fn too_many_together_are_refused_at_the_commit() {
     let full: Vec<i32> = (0..crate::filter::ids::MAX_IDS as i32).collect();
     let full = IdSet::default().merge(&full).unwrap();
-    let mut pending = Pending::<IdSet>::default();
+    let mut pending = NewList::<IdSet>::default();
     pending.push(b"4000000", 0, &NAMES).unwrap();
     let error = pending.commit(false, &full).err().unwrap();
     assert_eq!(error.fault(), Fault::TooMany);

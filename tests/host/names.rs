@@ -4,7 +4,7 @@
 
 use kernel::prelude::ENOENT;
 
-use crate::filter::list::Names;
+use crate::filter::list::Lookup;
 
 /// The id of a task that does not exist.
 pub(crate) const NO_TASK: i32 = 4_000_001;
@@ -18,7 +18,7 @@ pub(crate) const CGROUPS: [(&[u8], u64); 5] = [
     (b"/with\\x2descape", 104),
 ];
 
-pub(crate) static NAMES: Names = Names {
+pub(crate) static NAMES: Lookup = Lookup {
     pid: |id| (id != NO_TASK).then_some(id),
     cgroup: |path| {
         let found = CGROUPS.iter().find(|(own, _)| *own == path);

@@ -31,9 +31,9 @@ use pack::{
     Pack, //
 };
 use word::{
-    Call,
     DecodedItem,
     Item,
+    PackedCall,
     FUNC, //
 };
 
@@ -146,8 +146,8 @@ impl text::Names for Table {
     }
 }
 
-fn call(func: usize, depth: i32, ns: u64) -> Call {
-    Call {
+fn call(func: usize, depth: i32, ns: u64) -> PackedCall {
+    PackedCall {
         func: BASE + func,
         depth,
         ns,

@@ -22,11 +22,11 @@ mod filter {
             Input,
             ListName, //
         },
-        list::Names,
+        list::Lookup,
     };
 
     /// All tasks exist, and there are no cgroups.
-    static NAMES: Names = Names {
+    static NAMES: Lookup = Lookup {
         pid: Some,
         cgroup: |_| Err(ENOENT),
     };

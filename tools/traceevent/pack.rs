@@ -11,8 +11,8 @@ use super::word::{
     items,
     DecodedItem,
     Item,
-    Reader,
-    Text,
+    TextLayout,
+    WordReader,
     MAX_WORDS, //
 };
 
@@ -40,7 +40,7 @@ pub trait Numbers {
 /// A packed record.
 pub struct Pack {
     words: [u64; MAX_WORDS],
-    text: Text,
+    text: TextLayout,
     mult: u32,
     context: (u8, u8),
     serial: u32,
@@ -61,7 +61,7 @@ impl Pack {
         let base = 0xffff << 48 | u64::from(u32_at(layout.text)?) << 16;
         Some(Self {
             words,
-            text: Text {
+            text: TextLayout {
                 base: usize::try_from(base).ok()?,
                 site_shift: u32::from(byte(layout.site_shift)?) & 3,
             },
@@ -75,7 +75,7 @@ impl Pack {
 
     /// Returns the items of a pack whose record has the timestamp `time`, in ns.
     pub fn items(&self, time: u64) -> impl Iterator<Item = DecodedItem> + '_ {
-        let reader = Reader::new(self.text, time, self.mult, self.context);
+        let reader = WordReader::new(self.text, time, self.mult, self.context);
         items(reader, self.words.as_slice())
     }
 }

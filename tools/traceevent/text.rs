@@ -11,8 +11,8 @@ use core::fmt::{
 use super::{
     pack::Line,
     word::{
-        Call,
         Item, //
+        PackedCall,
     },
 };
 
@@ -64,7 +64,12 @@ fn write_duration(out: &mut dyn Write, ns: u64) -> fmt::Result {
     write!(out, " us {:left$}", "")
 }
 
-fn write_call(out: &mut dyn Write, names: &impl Names, call: &Call, end: &str) -> fmt::Result {
+fn write_call(
+    out: &mut dyn Write,
+    names: &impl Names,
+    call: &PackedCall,
+    end: &str,
+) -> fmt::Result {
     let indent = 2 * call.depth.max(0) as usize;
     write!(out, "|  {:indent$}", "")?;
     names.write_name(out, call.func)?;

@@ -62,7 +62,7 @@
 //! NMIs included, writes a normal record, behind the pack. An item that the interrupted context
 //! then adds to the pack is earlier than that record.
 //!
-//! [`Head::repeats`]: super::head::Head::repeats
+//! [`Head::repeats`]: super::head::PackHeader::repeats
 //! [`ClockRate`]: crate::ktrace::time::clock::ClockRate
 
 use core::ptr::{

@@ -18,14 +18,14 @@ use kernel::cpu::CpuId;
 use super::{
     commit::WRITE_INDEX,
     encoding::{
-        Call,
         Item,
+        PackedCall,
         DELTA_BITS,
         MAX_WORDS,
         SITE_SHIFT, //
     },
     head::{
-        Head,
+        PackHeader,
         FIRST_WORD, //
     },
     percpu_pack::{
@@ -108,11 +108,11 @@ impl PerCpuPack {
             // back.
             None => call.ns.saturating_sub(at.clock.ns(asked.wrapping_sub(now))),
         };
-        Some(Item::Begin(Call { ns, ..call }))
+        Some(Item::Begin(PackedCall { ns, ..call }))
     }
 
     /// Begins a pack with an item that was described at counter value `asked`. For `repeats`, see
-    /// [`Head::repeats`].
+    /// [`PackHeader::repeats`].
     #[inline(never)]
     pub(super) fn open(
         &mut self,
@@ -186,8 +186,8 @@ impl PerCpuPack {
         // for `capacity` words at `start`, which is aligned. The tail page is a page of this
         // buffer, and no page is freed while preemption is off. All else is single words of `part`.
         unsafe {
-            let head: *mut Head = entry.add(size_of::<abi::trace_entry>()).cast();
-            head.write(Head {
+            let head: *mut PackHeader = entry.add(size_of::<abi::trace_entry>()).cast();
+            head.write(PackHeader {
                 start: start as u8,
                 repeats,
                 taken: 0,

@@ -10,8 +10,8 @@ use super::{
     commit::catch_up,
     encoding::{
         self,
-        Call, //
         Item,
+        PackedCall, //
     },
     percpu_pack::{
         PackContext,
@@ -92,7 +92,7 @@ unsafe extern "C" fn ktrace_pack_rewrite_call(
     depth: c_int,
     ns: u64,
 ) {
-    let call = Call { func, depth, ns };
+    let call = PackedCall { func, depth, ns };
     let item = match kind {
         encoding::BEGIN => Item::Begin(call),
         encoding::RETURN => Item::Return(call),

@@ -40,11 +40,11 @@ pub enum Item {
         parent_ip: usize,
     },
     /// A call returned that has no entry item.
-    Leaf(Call),
-    /// A call began, [`Call::ns`] before the time of this item.
-    Begin(Call),
+    Leaf(PackedCall),
+    /// A call began, [`PackedCall::ns`] before the time of this item.
+    Begin(PackedCall),
     /// A call returned that has an entry item.
-    Return(Call),
+    Return(PackedCall),
 }
 
 impl Item {
@@ -61,7 +61,7 @@ impl Item {
 
 /// A call in the call graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Call {
+pub struct PackedCall {
     /// The function.
     pub func: usize,
     /// Its depth.
@@ -135,7 +135,7 @@ const fn site(shift: u32) -> AddrField {
 
 /// The parameters to decode the addresses in a pack, of the kernel that wrote it.
 #[derive(Clone, Copy)]
-pub struct Text {
+pub struct TextLayout {
     /// The start of the kernel text, rounded down.
     pub base: usize,
     /// [`SITE_SHIFT`] of that kernel.
@@ -231,10 +231,10 @@ pub(super) const DELTA_OF_CALL: u32 = 16;
 /// Splits a call whose `ns` does not fit in its word: returns the word with the upper bits, which
 /// precedes the call, and the call with the other bits. `None` if `ns` fits.
 pub fn long(item: &Item) -> Option<(u64, Item)> {
-    let split = |call: &Call, delta_bits: u32| {
+    let split = |call: &PackedCall, delta_bits: u32| {
         let bits = TIME_BITS - delta_bits;
         let upper = call.ns >> bits;
-        let rest = Call {
+        let rest = PackedCall {
             ns: field(call.ns, 0, bits),
             ..*call
         };
@@ -273,8 +273,8 @@ pub fn call(item: &Item, func: u64, delta: u64) -> Option<u64> {
 
 /// A position in a pack, with the state that is needed to decode the next word.
 #[derive(Clone, Copy)]
-pub struct Reader {
-    text: Text,
+pub struct WordReader {
+    text: TextLayout,
     at: usize,
     /// Whether the second half of a word comes next.
     second: bool,
@@ -311,10 +311,10 @@ pub struct DecodedItem {
     pub preempt_count: u8,
 }
 
-impl Reader {
+impl WordReader {
     /// Creates a reader of a pack that begins at `time` (in ns) in the context of its record. A
     /// counter tick is `mult` ns, divided by 2^[`MULT_SHIFT`].
-    pub fn new(text: Text, time: u64, mult: u32, (flags, preempt_count): (u8, u8)) -> Self {
+    pub fn new(text: TextLayout, time: u64, mult: u32, (flags, preempt_count): (u8, u8)) -> Self {
         Self {
             text,
             at: 0,
@@ -333,7 +333,7 @@ impl Reader {
     }
 
     fn functions(&self, words: &(impl Words + ?Sized), word: u64) -> Option<Item> {
-        let Text { base, site_shift } = self.text;
+        let TextLayout { base, site_shift } = self.text;
         Some(Item::Function {
             ip: FUNC.address(base, field(word, FUNCTION_IP_SHIFT, FUNC.bits), words)?,
             parent_ip: site(site_shift).address(
@@ -359,7 +359,7 @@ impl Reader {
             _ => DELTA_OF_CALL,
         };
         self.counts = self.counts.wrapping_add(field(word, 0, delta_bits));
-        let call = Call {
+        let call = PackedCall {
             func: FUNC.address(
                 self.text.base,
                 field(word, CALL_FUNC_SHIFT, FUNC.bits),
@@ -431,7 +431,7 @@ impl Reader {
 
 /// Iterates over the items of a pack, from the position of `reader` on.
 pub fn items(
-    mut reader: Reader,
+    mut reader: WordReader,
     words: &(impl Words + ?Sized),
 ) -> impl Iterator<Item = DecodedItem> + '_ {
     core::iter::from_fn(move || reader.next(words))

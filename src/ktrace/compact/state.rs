@@ -3,7 +3,7 @@
 //! The state of a CPU's current pack, which the fast path in `compact.h` shares.
 
 use super::encoding::{
-    Text,
+    TextLayout,
     SITE_SHIFT, //
 };
 use crate::ktrace::{
@@ -17,8 +17,8 @@ use crate::ktrace::{
 
 /// Returns the address parameters of this kernel.
 #[inline(always)]
-pub(in crate::ktrace) fn text() -> Text {
-    Text {
+pub(in crate::ktrace) fn text() -> TextLayout {
+    TextLayout {
         base: Data::Text.address() & !0xffff,
         site_shift: SITE_SHIFT,
     }
@@ -83,7 +83,7 @@ pub(super) struct PerCpuPack {
     /// array, though a snapshot may move it to the other of the two buffers. Valid if `page` is not
     /// null.
     pub(super) part: *mut abi::ring_buffer_per_cpu,
-    /// [`super::encoding::Text::base`].
+    /// [`super::encoding::TextLayout::base`].
     pub(super) text: usize,
     /// Number of words of calls that the fast path has added in total. `calls_seen` is the number
     /// of those that `items` includes.

@@ -33,7 +33,7 @@ use crate::ktrace::shared::same_as_c;
 /// Each member has one byte more than the value of the constant in C.
 #[allow(dead_code)]
 #[repr(C)]
-struct Words {
+struct SharedConstants {
     named_words: [u8; NAMED_WORDS + 1],
     func_bits: [u8; FUNC.bits as usize + 1],
     func_shift: [u8; FUNC.shift as usize + 1],
@@ -59,4 +59,4 @@ struct Words {
     call_delta_bits: [u8; DELTA_OF_CALL as usize + 1],
     return_delta_bits: [u8; DELTA_OF_RETURN as usize + 1],
 }
-same_as_c!(Words, ktrace_words);
+same_as_c!(SharedConstants, ktrace_words);

@@ -131,7 +131,7 @@ pub unsafe trait Field {
 
 /// A field in a record. Its type parameter keeps the type of the field.
 #[repr(transparent)]
-pub struct Slot<F: Field + ?Sized>(F::Stored, PhantomData<F>);
+pub struct StoredField<F: Field + ?Sized>(F::Stored, PhantomData<F>);
 
 /// An integer type of a field or of the elements of an array.
 ///

@@ -13,7 +13,7 @@
 use core::ffi::CStr;
 
 use super::text::Text;
-use crate::ktrace::value_names::Names;
+use crate::ktrace::value_names::ValueNames;
 
 /// The kind of C conversion that an argument needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ enum ExprPart {
     /// A string literal with this content.
     Literal(&'static CStr),
     /// `, { value, "name" }` for each name.
-    Names(Names),
+    Names(ValueNames),
 }
 
 /// The maximum number of parts of an expression.
@@ -97,7 +97,7 @@ impl Expression {
 
     /// Appends names with their values, each preceded by a comma.
     #[inline]
-    pub const fn names(self, names: Names) -> Self {
+    pub const fn names(self, names: ValueNames) -> Self {
         self.part(ExprPart::Names(names))
     }
 
@@ -302,7 +302,7 @@ const fn expression(mut out: Text, argument: &Argument) -> Text {
 }
 
 #[inline]
-const fn names_list(mut out: Text, names: Names) -> Text {
+const fn names_list(mut out: Text, names: ValueNames) -> Text {
     let mut i = 0;
     while i < names.len() {
         out = out.str(", { ").number(names[i].0).str(", \"");

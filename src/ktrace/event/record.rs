@@ -5,7 +5,7 @@
 use super::{
     field::{
         Field,
-        Slot, //
+        StoredField, //
     },
     layout::DynLoc, //
 };
@@ -20,7 +20,7 @@ use crate::ktrace::record::put;
 #[inline]
 pub unsafe fn store<F: Field>(
     record: *mut u8,
-    slot: *mut Slot<F>,
+    slot: *mut StoredField<F>,
     source: F::Source<'_>,
     span: DynLoc,
 ) {
@@ -28,8 +28,8 @@ pub unsafe fn store<F: Field>(
     // SAFETY: The caller guarantees that `span` is within the record, which no other code accesses.
     // Bytes may have any value.
     let extra = unsafe { core::slice::from_raw_parts_mut(record.add(span.offset()), span.size()) };
-    // SAFETY: The caller guarantees that `slot` is a location in the record, and `Slot<F>` has the
-    // layout of `F::Stored`. Records are aligned to 4 bytes and fields in them as their types
-    // require, which is what `put()` needs.
+    // SAFETY: The caller guarantees that `slot` is a location in the record, and `StoredField<F>`
+    // has the layout of `F::Stored`. Records are aligned to 4 bytes and fields in them as their
+    // types require, which is what `put()` needs.
     unsafe { put(slot.cast::<F::Stored>(), F::store(source, extra, location)) };
 }

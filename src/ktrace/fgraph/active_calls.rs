@@ -16,10 +16,10 @@ use kernel::{
 };
 
 use super::{
-    fast_path::Shared,
+    fast_path::GraphHookForC,
     frame::{
         FrameRef,
-        Stored, //
+        StoredFrame, //
     },
     task_word::TaskWord, //
 };
@@ -34,8 +34,12 @@ use crate::ktrace::{
 // In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
-    fn ktrace_graph_detect_layout(graph: *mut Shared, frame: *mut c_void, word: *mut c_ulong);
-    fn ktrace_graph_task_is_in(graph: *mut Shared) -> bool;
+    fn ktrace_graph_detect_layout(
+        graph: *mut GraphHookForC,
+        frame: *mut c_void,
+        word: *mut c_ulong,
+    );
+    fn ktrace_graph_task_is_in(graph: *mut GraphHookForC) -> bool;
     fn ktrace_call_fgraph_retrieve_parent_data(
         idx: c_int,
         size: *mut c_int,
@@ -56,7 +60,7 @@ extern "C" {
 /// or was just unregistered. The shadow stack of the current task changes only by interrupts, which
 /// restore it.
 pub struct Open<'a> {
-    shared: NonNull<Shared>,
+    shared: NonNull<GraphHookForC>,
     pub(super) task: Task<'a>,
     pub(super) tag: u32,
     tr: &'a TraceArray,
@@ -71,7 +75,7 @@ impl<'a> Open<'a> {
     /// The caller must guarantee the type invariants.
     #[inline(always)]
     pub(super) unsafe fn new(
-        shared: NonNull<Shared>,
+        shared: NonNull<GraphHookForC>,
         task: Task<'a>,
         tag: u32,
         tr: &'a TraceArray,
@@ -114,12 +118,12 @@ impl<'a> Open<'a> {
 
     /// Enables the fast path, given a frame that the kernel has placed.
     #[inline]
-    pub(super) fn detect_layout(&self, stored: NonNull<Stored>) {
+    pub(super) fn detect_layout(&self, stored: NonNull<StoredFrame>) {
         // SAFETY: The hook is alive, by the type invariant. The frame is of a call that just
         // begins, and the word is that of the current task. The C side stores what it learns in
         // `shared` with whole-word writes.
         unsafe {
-            if Shared::is_undetected(self.shared) {
+            if GraphHookForC::is_undetected(self.shared) {
                 let word = ktrace_call_fgraph_get_task_var(self.ops().0);
                 ktrace_graph_detect_layout(self.shared.as_ptr(), stored.as_ptr().cast(), word);
             }
@@ -167,7 +171,7 @@ impl<'a> Open<'a> {
         // SAFETY: Walks the shadow stack of the current task, which does not change, by the type
         // invariant.
         let data = unsafe { ktrace_call_fgraph_retrieve_parent_data(self.ops().1, &mut size, up) };
-        if (size as usize) < size_of::<Stored>() {
+        if (size as usize) < size_of::<StoredFrame>() {
             return None;
         }
         // SAFETY: The pointer is null, or points to data of this index in the kernel's table, of at

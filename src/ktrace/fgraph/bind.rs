@@ -6,12 +6,12 @@ use kernel::prelude::*;
 
 use super::{
     current_call::{
-        Call,
+        CurrentCall,
         Return, //
     },
     frame::FrameRef,
     hook::{
-        Bound,
+        BoundGraphHook,
         Inner, //
     },
 };
@@ -22,11 +22,11 @@ use crate::ktrace::private::abi;
 /// # Safety
 ///
 /// Only for `fgraph.c`, in the callback for a call: `graph` must belong to a registered
-/// [`super::Hook`] of this type, `task` must be the current one, and `call` and `fregs` must be
-/// what the kernel passed.
+/// [`super::GraphRegistration`] of this type, `task` must be the current one, and `call` and
+/// `fregs` must be what the kernel passed.
 #[doc(hidden)]
 #[inline]
-pub unsafe fn dispatch_call<G: Bound>(
+pub unsafe fn dispatch_call<G: BoundGraphHook>(
     call: *const c_void,
     graph: *mut c_void,
     fregs: *mut c_void,
@@ -44,7 +44,7 @@ pub unsafe fn dispatch_call<G: Bound>(
     // current task.
     let open = unsafe { inner.open(task, depth) };
     // SAFETY: This runs in the callback for this call, and `fregs` is what ftrace passed to it.
-    let call = unsafe { Call::new(open, call.func, fregs) };
+    let call = unsafe { CurrentCall::new(open, call.func, fregs) };
     inner.state.entry(&call)
 }
 
@@ -56,7 +56,7 @@ pub unsafe fn dispatch_call<G: Bound>(
 /// that call.
 #[doc(hidden)]
 #[inline]
-pub unsafe fn dispatch_fast_entry<G: Bound>(
+pub unsafe fn dispatch_fast_entry<G: BoundGraphHook>(
     call: *const c_void,
     graph: *mut c_void,
     fregs: *mut c_void,
@@ -73,7 +73,7 @@ pub unsafe fn dispatch_fast_entry<G: Bound>(
     // current task.
     let open = unsafe { inner.open(task, call.depth as i32) };
     // SAFETY: This runs in the callback for this call, and `fregs` is what ftrace passed to it.
-    let call = unsafe { Call::new(open, call.func, fregs) };
+    let call = unsafe { CurrentCall::new(open, call.func, fregs) };
     // SAFETY: The frame was filled in on the shadow stack, as the caller guarantees, and exists
     // until the callback returns.
     let frame = unsafe { FrameRef::made(frame) };
@@ -85,11 +85,11 @@ pub unsafe fn dispatch_fast_entry<G: Bound>(
 /// # Safety
 ///
 /// Only for `fgraph.c`, in the callback for a return: `graph` must belong to a registered
-/// [`super::Hook`] of this type, `task` must be the current one, and `ret` and `fregs` must be what
-/// the kernel passed.
+/// [`super::GraphRegistration`] of this type, `task` must be the current one, and `ret` and `fregs`
+/// must be what the kernel passed.
 #[doc(hidden)]
 #[inline(always)]
-pub unsafe fn dispatch_return<G: Bound>(
+pub unsafe fn dispatch_return<G: BoundGraphHook>(
     ret: *const c_void,
     graph: *mut c_void,
     fregs: *mut c_void,
@@ -114,10 +114,10 @@ pub unsafe fn dispatch_return<G: Bound>(
 /// # Safety
 ///
 /// Only for `fgraph.c`, in the callback for a return: `graph` must belong to a registered
-/// [`super::Hook`] of this type, and `ret` must be what the kernel passed.
+/// [`super::GraphRegistration`] of this type, and `ret` must be what the kernel passed.
 #[doc(hidden)]
 #[inline]
-pub unsafe fn dispatch_add<G: Bound>(
+pub unsafe fn dispatch_add<G: BoundGraphHook>(
     ret: *const c_void,
     graph: *mut c_void,
     total_ns: u64,
@@ -154,7 +154,7 @@ macro_rules! bind_graph_hook {
 
             // SAFETY: The C side calls the functions below. `hooks()` always returns the same
             // static, which is not visible outside this block.
-            unsafe impl fgraph::Bound for $hook {
+            unsafe impl fgraph::BoundGraphHook for $hook {
                 fn hooks() -> &'static fgraph::Hooks<Self> {
                     &HOOKS
                 }

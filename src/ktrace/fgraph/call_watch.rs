@@ -106,7 +106,7 @@ impl<T: CallWatcher> CallWatch<T> {
             ktrace_watch_calls(
                 pattern.as_mut_ptr().cast(),
                 bit,
-                Callbacks::<T>::TABLE,
+                CallCallbacks::<T>::TABLE,
                 (&raw const *watcher).cast(),
             )
         })?;
@@ -129,9 +129,9 @@ impl<T: CallWatcher> Drop for CallWatch<T> {
 }
 
 /// The callbacks for a type of watchers.
-struct Callbacks<T>(PhantomData<T>);
+struct CallCallbacks<T>(PhantomData<T>);
 
-impl<T: CallWatcher> Callbacks<T> {
+impl<T: CallWatcher> CallCallbacks<T> {
     const TABLE: &'static ktrace_call_callbacks = &ktrace_call_callbacks {
         entry: Some(entry::<T>),
         exit: Some(exit::<T>),

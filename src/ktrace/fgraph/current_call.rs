@@ -14,7 +14,7 @@ use super::{
     active_calls::Open,
     frame::{
         FrameRef,
-        Stored, //
+        StoredFrame, //
     },
 };
 use crate::ktrace::hook::ftrace_ops::ktrace_argument;
@@ -36,14 +36,14 @@ extern "C" {
 /// # Invariants
 ///
 /// The callback for the call has not returned; `fregs` is what ftrace passed, or null.
-pub struct Call<'a> {
+pub struct CurrentCall<'a> {
     open: Open<'a>,
     /// The function.
     pub func: usize,
     fregs: *mut c_void,
 }
 
-impl<'a> Deref for Call<'a> {
+impl<'a> Deref for CurrentCall<'a> {
     type Target = Open<'a>;
 
     #[inline]
@@ -52,7 +52,7 @@ impl<'a> Deref for Call<'a> {
     }
 }
 
-impl<'a> Call<'a> {
+impl<'a> CurrentCall<'a> {
     /// Creates a call.
     ///
     /// # Safety
@@ -82,12 +82,12 @@ impl<'a> Call<'a> {
     pub fn reserve_frame(&self, half: u32, flags: u32) -> Option<FrameRef<'_>> {
         // SAFETY: Called once in the callback, for the current task.
         let data = unsafe {
-            ktrace_call_fgraph_reserve_data(self.open.ops().1, size_of::<Stored>() as c_int)
+            ktrace_call_fgraph_reserve_data(self.open.ops().1, size_of::<StoredFrame>() as c_int)
         };
-        let stored = NonNull::new(data.cast::<Stored>())?;
+        let stored = NonNull::new(data.cast::<StoredFrame>())?;
         self.open.detect_layout(stored);
-        // SAFETY: The reserved data has the size of a `Stored`, is aligned to words, and exists
-        // until the call returns.
+        // SAFETY: The reserved data has the size of a `StoredFrame`, is aligned to words, and
+        // exists until the call returns.
         Some(unsafe { FrameRef::begin(stored, self.func, half, self.open.tag, flags) })
     }
 

@@ -182,7 +182,7 @@ impl ShadowStackLayout {
 
 /// A hook for C; `struct ktrace_graph` in `fgraph.h`.
 #[repr(C)]
-pub(super) struct Shared {
+pub(super) struct GraphHookForC {
     pub(super) ops: abi::fgraph_ops,
     fast_path: FastPathPointers,
     max_depth: *const c_void,
@@ -197,14 +197,14 @@ pub(super) struct Shared {
     overrun: ktrace_overrun_t,
 }
 
-same_as_c!(Shared, ktrace_graph);
+same_as_c!(GraphHookForC, ktrace_graph);
 
 /// Converts a tag with flags to the format of a frame.
 fn frame_word(tag_flags: u32) -> u64 {
     u64::from(tag_flags) << u32::BITS
 }
 
-impl Shared {
+impl GraphHookForC {
     /// Creates the data of a hook with this slot in the trace mask. `tag_flags` are its tag and the
     /// flags of a frame without any.
     pub(super) fn new(

@@ -40,29 +40,29 @@ const SAVED: u64 = 1 << 63;
 
 /// A frame on the shadow stack; `struct ktrace_frame` in `fgraph.h`.
 #[repr(C)]
-pub(super) struct Stored {
+pub(super) struct StoredFrame {
     /// The start of the call: a [`CounterTime`], or [`SAVED`] and ns of [`clock::local_ns`].
     begun: Atomic<u64>,
     /// The words of [`FrameRef::save_off_cpu`]. Until then, the first one is the function.
     off_cpu: [Atomic<u64>; 2],
-    /// The hook's half word of [`super::Call::reserve_frame`].
+    /// The hook's half word of [`super::CurrentCall::reserve_frame`].
     half: u32,
     /// The tag of the hook, and below it the flags.
     tag_flags: Atomic<u32>,
 }
 
-same_as_c!(Stored, ktrace_frame);
-const _: () = assert!(offset_of!(Stored, half) % 8 == 0 && cfg!(target_endian = "little"));
-const _: () = assert!(offset_of!(Stored, tag_flags) == offset_of!(Stored, half) + 4);
+same_as_c!(StoredFrame, ktrace_frame);
+const _: () = assert!(offset_of!(StoredFrame, half) % 8 == 0 && cfg!(target_endian = "little"));
+const _: () = assert!(offset_of!(StoredFrame, tag_flags) == offset_of!(StoredFrame, half) + 4);
 
 /// The frame of an open call.
 ///
 /// # Invariants
 ///
-/// Points to a `Stored` on the shadow stack of the current task, of a call that has not returned.
-/// Interrupts on top of the task may set flags, but change nothing else.
+/// Points to a `StoredFrame` on the shadow stack of the current task, of a call that has not
+/// returned. Interrupts on top of the task may set flags, but change nothing else.
 #[derive(Clone, Copy)]
-pub struct FrameRef<'a>(&'a Stored);
+pub struct FrameRef<'a>(&'a StoredFrame);
 
 impl<'a> FrameRef<'a> {
     /// Begins a frame of the hook with this tag, for a call of `func`. The call is timed from now
@@ -74,7 +74,7 @@ impl<'a> FrameRef<'a> {
     /// begins, and exist for the lifetime of the result.
     #[inline]
     pub(super) unsafe fn begin(
-        stored: NonNull<Stored>,
+        stored: NonNull<StoredFrame>,
         func: usize,
         half: u32,
         tag: u32,
@@ -109,10 +109,10 @@ impl<'a> FrameRef<'a> {
     /// that just begins, and exist for the lifetime of the result.
     #[inline(always)]
     pub(super) unsafe fn made(data: *mut c_void) -> Self {
-        // SAFETY: `data` points to a `Stored`, as the caller guarantees. Its members are atomics,
-        // or are not written any more.
-        // INVARIANT: The caller guarantees that the call just begins, so it has not returned.
-        Self(unsafe { &*data.cast::<Stored>() })
+        // SAFETY: `data` points to a `StoredFrame`, as the caller guarantees. Its members are
+        // atomics, or are not written any more. INVARIANT: The caller guarantees that the call just
+        // begins, so it has not returned.
+        Self(unsafe { &*data.cast::<StoredFrame>() })
     }
 
     /// Returns the frame at `data` if it is one of the hook with this tag.
@@ -123,9 +123,9 @@ impl<'a> FrameRef<'a> {
     /// task, for the lifetime of the result.
     #[inline]
     pub(super) unsafe fn at(data: *mut c_void, tag: u32) -> Option<Self> {
-        // SAFETY: `data` is null or readable, as the caller guarantees, and a `Stored` may have any
-        // value.
-        let stored = unsafe { data.cast::<Stored>().as_ref() }?;
+        // SAFETY: `data` is null or readable, as the caller guarantees, and a `StoredFrame` may
+        // have any value.
+        let stored = unsafe { data.cast::<StoredFrame>().as_ref() }?;
         // INVARIANT: Data with the tag is a frame of the hook, whose call has not returned.
         (stored.tag_flags.read_once() >> FLAG_BITS == tag).then_some(Self(stored))
     }

@@ -5,7 +5,7 @@
 use super::{
     active_calls::Open,
     current_call::{
-        Call,
+        CurrentCall,
         Return, //
     },
     fast_path::FastPathConfig,
@@ -17,7 +17,7 @@ use crate::ktrace::record::context::Context;
 pub trait GraphHook: Send + Sync + Sized + 'static {
     /// Handles a call by a task that the trace mask selects. Returns true to be called at its
     /// return too. Any context; must not sleep, allocate, print or take a lock.
-    fn entry(&self, call: &Call<'_>) -> bool;
+    fn entry(&self, call: &CurrentCall<'_>) -> bool;
 
     /// Handles the return of a call for which [`entry`](Self::entry) returned true. Any context;
     /// must not sleep, allocate, print or take a lock.
@@ -31,7 +31,7 @@ pub trait GraphHook: Send + Sync + Sized + 'static {
     /// Handles a fast-path call whose entry must be written now; `frame` is its frame. Returns
     /// false if the entry was not written: then the call and its frame are dropped, and its return
     /// is not reported. Context as for [`GraphHook::entry`].
-    fn fast_entry(&self, _call: &Call<'_>, _frame: FrameRef<'_>) -> bool {
+    fn fast_entry(&self, _call: &CurrentCall<'_>, _frame: FrameRef<'_>) -> bool {
         false
     }
 

@@ -26,7 +26,7 @@ use kernel::{
 use super::{
     active_calls::Open,
     clock::TIMER,
-    fast_path::Shared,
+    fast_path::GraphHookForC,
     frame::{
         FLAG_BITS,
         TAG_OPEN, //
@@ -60,10 +60,10 @@ use crate::ktrace::{
 // In some configurations, some structs behind these pointers have no members.
 #[allow(improper_ctypes)]
 extern "C" {
-    fn ktrace_graph_init(graph: *mut Shared);
-    fn ktrace_graph_is_listed(graph: *mut Shared) -> bool;
+    fn ktrace_graph_init(graph: *mut GraphHookForC);
+    fn ktrace_graph_is_listed(graph: *mut GraphHookForC) -> bool;
     fn ktrace_graph_random() -> u32;
-    fn ktrace_graph_set_chosen(graph: *mut Shared, are_chosen: bool);
+    fn ktrace_graph_set_chosen(graph: *mut GraphHookForC, are_chosen: bool);
     fn ktrace_graph_synchronize();
     fn ktrace_call_register_ftrace_graph(ops: *mut abi::fgraph_ops) -> c_int;
     fn ktrace_call_unregister_ftrace_graph(ops: *mut abi::fgraph_ops);
@@ -75,7 +75,7 @@ extern "C" {
 #[repr(C)]
 pub struct Inner<G> {
     // First, so that a pointer to it is a pointer to the `Inner`.
-    shared: Shared,
+    shared: GraphHookForC,
     tag: u32,
     tr: *mut abi::trace_array,
     pub(super) state: Arc<G>,
@@ -124,20 +124,20 @@ fn next_tag() -> u32 {
 /// # Invariants
 ///
 /// Until drop, `inner` is from [`KBox::into_raw`], is registered with the kernel, and its `tr` is
-/// alive by the contract of [`Hook::new`].
-pub struct Hook<G: Bound> {
+/// alive by the contract of [`GraphRegistration::new`].
+pub struct GraphRegistration<G: BoundGraphHook> {
     inner: NonNull<Inner<G>>,
     slot: u32,
 }
 
 // SAFETY: Owns an `Inner`, which is not bound to a thread.
-unsafe impl<G: Bound> Send for Hook<G> {}
+unsafe impl<G: BoundGraphHook> Send for GraphRegistration<G> {}
 
 /// # Safety
 ///
-/// Only for `fgraph.c`, in the callback for a call: `graph` must belong to a registered [`Hook`] of
-/// this type.
-unsafe extern "C" fn overrun<G: Bound>(graph: *mut ktrace_graph) {
+/// Only for `fgraph.c`, in the callback for a call: `graph` must belong to a registered
+/// [`GraphRegistration`] of this type.
+unsafe extern "C" fn overrun<G: BoundGraphHook>(graph: *mut ktrace_graph) {
     // SAFETY: `graph` belongs to a registered hook of this type, as the caller guarantees, and is
     // the first member of `Inner`. The hook is freed only after the callback has returned.
     unsafe { &*graph.cast::<Inner<G>>() }.state.overrun();
@@ -148,8 +148,9 @@ unsafe extern "C" fn overrun<G: Bound>(graph: *mut ktrace_graph) {
 /// # Safety
 ///
 /// The C side's callbacks must call [`super::dispatch_call`] and [`super::dispatch_return`] of this
-/// type, and `hooks()` must return the same static each time, to which only [`Hook`] writes.
-pub unsafe trait Bound: GraphHook {
+/// type, and `hooks()` must return the same static each time, to which only [`GraphRegistration`]
+/// writes.
+pub unsafe trait BoundGraphHook: GraphHook {
     #[doc(hidden)]
     fn hooks() -> &'static Hooks<Self>;
 }
@@ -157,7 +158,7 @@ pub unsafe trait Bound: GraphHook {
 /// The present hooks, indexed by slot.
 pub type Hooks<G> = [AtomicPtr<Inner<G>>; trace_mask::SLOTS as usize];
 
-impl<G: Bound> Hook<G> {
+impl<G: BoundGraphHook> GraphRegistration<G> {
     /// Registers a hook on the functions that the trace array's filter selects. `state` is called
     /// for tasks whose bit `slot` is set in the trace mask. May sleep.
     ///
@@ -184,7 +185,7 @@ impl<G: Bound> Hook<G> {
         }
         let tag = next_tag();
         // `fast_path()` refers to parts of `state`, which lives as long as `inner`.
-        let shared = Shared::new(
+        let shared = GraphHookForC::new(
             state.fast_path(tag),
             slot,
             tag << FLAG_BITS,
@@ -249,7 +250,7 @@ impl<G: Bound> Hook<G> {
 }
 
 /// Calls `with` with the trace array and the state of each hook. Any context but NMI.
-pub fn for_each_hook<G: Bound>(mut with: impl FnMut(&TraceArray, &G)) {
+pub fn for_each_hook<G: BoundGraphHook>(mut with: impl FnMut(&TraceArray, &G)) {
     // SAFETY: Preemption may be disabled in any context, also more than once. It is enabled again
     // at the end of this function, which has no other exit.
     unsafe { ktrace_preempt_disable() };
@@ -287,7 +288,7 @@ fn retract<G>(place: &AtomicPtr<Inner<G>>, slot: u32) {
 /// # Safety
 ///
 /// Preemption must be off.
-unsafe fn for_each_open<G: Bound>(mut with: impl FnMut(&G, &Open<'_>)) {
+unsafe fn for_each_open<G: BoundGraphHook>(mut with: impl FnMut(&G, &Open<'_>)) {
     // SAFETY: The current task is alive, and each of the two members is read as one aligned number.
     let (task, depth) = unsafe {
         let task = ktrace_current();
@@ -325,7 +326,7 @@ unsafe fn for_each_open<G: Bound>(mut with: impl FnMut(&G, &Open<'_>)) {
 /// # Safety
 ///
 /// preemption must be off.
-pub(super) unsafe extern "C" fn interposed<G: Bound>(context: u32) {
+pub(super) unsafe extern "C" fn interposed<G: BoundGraphHook>(context: u32) {
     if HOOKED.read_once() != 0 {
         // SAFETY: Preemption is off, as the caller guarantees.
         unsafe {
@@ -338,13 +339,13 @@ pub(super) unsafe extern "C" fn interposed<G: Bound>(context: u32) {
 
 /// Reports to all hooks that a record that is not an event is about to be written in the current
 /// task, in this context ([`Context::once`]).
-pub fn before_record<G: Bound>(context: Context) {
+pub fn before_record<G: BoundGraphHook>(context: Context) {
     // SAFETY: `Context::once()` has turned preemption off.
     unsafe { interposed::<G>(context.packed) };
 }
 
 /// Reports to all hooks that the current task is about to end. For probes, in task context.
-pub fn current_ends<G: Bound>() {
+pub fn current_ends<G: BoundGraphHook>() {
     // SAFETY: Preemption may be disabled in any context, also more than once. It is enabled again
     // at the end of this function, which has no other exit.
     unsafe { ktrace_preempt_disable() };
@@ -358,7 +359,7 @@ pub fn current_ends<G: Bound>() {
 /// never run again, and its frames lose their tags. For the probe of `sched_switch`, which runs in
 /// that task with interrupts off.
 #[inline]
-pub fn current_leaves<G: Bound>(is_exit: bool) {
+pub fn current_leaves<G: BoundGraphHook>(is_exit: bool) {
     if HOOKED.read_once() == 0 {
         return;
     }
@@ -378,7 +379,7 @@ pub fn current_leaves<G: Bound>(is_exit: bool) {
 ///
 /// `inner` must be from [`KBox::into_raw`], and not be used after this. `trace_types_lock` must be
 /// held.
-unsafe fn free<G: Bound>(inner: *mut Inner<G>) {
+unsafe fn free<G: BoundGraphHook>(inner: *mut Inner<G>) {
     // SAFETY: `inner` is alive, as the caller guarantees. After the wait, no callback is still
     // running.
     let is_listed = unsafe {
@@ -403,7 +404,7 @@ unsafe fn free<G: Bound>(inner: *mut Inner<G>) {
     }
 }
 
-impl<G: Bound> Drop for Hook<G> {
+impl<G: BoundGraphHook> Drop for GraphRegistration<G> {
     fn drop(&mut self) {
         // SAFETY: `inner` is registered, by the type invariant.
         unsafe {

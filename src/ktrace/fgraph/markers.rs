@@ -14,7 +14,7 @@ use kernel::{
 
 use super::hook::{
     interposed,
-    Bound, //
+    BoundGraphHook, //
 };
 use crate::ktrace::private::{
     callbacks::ktrace_interposed_t,
@@ -42,7 +42,7 @@ impl MarkerWatch {
     ///
     /// Those of `register_kprobes()`: `ENOENT` if the kernel has no such function; `EINVAL` if the
     /// probes are registered already.
-    pub fn new<G: Bound>(_: Resolved) -> Result<Self> {
+    pub fn new<G: BoundGraphHook>(_: Resolved) -> Result<Self> {
         // SAFETY: May sleep. The probes are static; the kernel refuses to register them twice.
         to_result(unsafe { ktrace_watch_markers(Some(interposed::<G>)) })?;
         // INVARIANT: The probes were registered above.

@@ -12,8 +12,8 @@
 //!
 //! The kernel has a shadow stack for each task, with a frame for each open call that is traced,
 //! including calls of interrupts on top of the task. A hook may add its own frame to a call
-//! ([`Call::reserve_frame`]), and finds it again when the call returns, on any CPU and at any time.
-//! Until then, the frames of the callers are accessible too.
+//! ([`CurrentCall::reserve_frame`]), and finds it again when the call returns, on any CPU and at
+//! any time. Until then, the frames of the callers are accessible too.
 //!
 //! When a hook is removed, its frames remain on the stacks of sleeping tasks. The kernel calls no
 //! hook for them, unless another hook has got the same index (`fgraph_ops::idx`). So each frame has
@@ -84,7 +84,7 @@ pub use clock::{
     CounterTime, //
 };
 pub use current_call::{
-    Call,
+    CurrentCall,
     Return, //
 };
 pub use fast_path::{
@@ -98,8 +98,8 @@ pub use hook::{
     current_ends,
     current_leaves,
     for_each_hook,
-    Bound,
-    Hook,
+    BoundGraphHook,
+    GraphRegistration,
     Hooks, //
 };
 pub use markers::MarkerWatch;

@@ -75,7 +75,7 @@ pub trait FunctionHook: Send + Sync + Sized + 'static {
     /// Handles the call of a function by a task that the trace mask selects. Any context, NMI
     /// included; must not sleep, allocate, print or take a lock. Not re-entered in the same
     /// context.
-    fn entry(&self, call: &Call<'_>);
+    fn entry(&self, call: &FunctionCall<'_>);
 
     /// Counts a call that is not reported, because it was made while another call was handled. Any
     /// context, as for [`entry`](Self::entry).
@@ -88,7 +88,7 @@ pub trait FunctionHook: Send + Sync + Sized + 'static {
 ///
 /// `fregs` is what ftrace passed, and valid until the hook returns. The recursion bit is held, and
 /// preemption is off.
-pub struct Call<'a> {
+pub struct FunctionCall<'a> {
     /// Address of the call to ftrace, at the beginning of the function.
     pub ip: usize,
     parent_ip: usize,
@@ -98,7 +98,7 @@ pub struct Call<'a> {
     pub context: Context,
 }
 
-impl<'a> Call<'a> {
+impl<'a> FunctionCall<'a> {
     /// Returns the trace array of the hook.
     #[inline]
     pub fn tr(&self) -> &'a TraceArray {
@@ -145,7 +145,7 @@ fn true_parent_ip(parent_ip: usize, fregs: *mut c_void) -> usize {
     let mut index = 0;
     // SAFETY: Searches the shadow stack of the current task for the entry of this stack location,
     // as the kernel's function tracer does. `fregs` is what ftrace passed, since the caller has it
-    // from a `Call`.
+    // from a `FunctionCall`.
     unsafe {
         ktrace_call_ftrace_graph_ret_addr(
             ktrace_current(),
@@ -158,12 +158,12 @@ fn true_parent_ip(parent_ip: usize, fregs: *mut c_void) -> usize {
 
 /// The state of a slot for its entry function.
 #[doc(hidden)]
-pub struct Slot<F> {
+pub struct FunctionSlot<F> {
     hook: AtomicPtr<F>,
     tr: AtomicPtr<abi::trace_array>,
 }
 
-impl<F> Slot<F> {
+impl<F> FunctionSlot<F> {
     /// Creates a slot without a hook.
     #[doc(hidden)]
     pub const fn new() -> Self {
@@ -178,10 +178,10 @@ impl<F> Slot<F> {
 ///
 /// # Safety
 ///
-/// `slots()` must return the same static each time, to which only [`Hook`] writes.
-pub unsafe trait Bound: FunctionHook {
+/// `slots()` must return the same static each time, to which only [`FunctionRegistration`] writes.
+pub unsafe trait BoundFunctionHook: FunctionHook {
     #[doc(hidden)]
-    fn slots() -> &'static [Slot<Self>; trace_mask::SLOTS as usize];
+    fn slots() -> &'static [FunctionSlot<Self>; trace_mask::SLOTS as usize];
 }
 
 enum Ops {
@@ -205,9 +205,9 @@ impl Ops {
 /// # Invariants
 ///
 /// Until drop, slot `slot` holds a pointer to the value of `state` and a pointer to the trace
-/// array, which exists by the contract of [`Hook::new`]. `ops` is registered with ftrace if
-/// `is_registered`.
-pub struct Hook<F: Bound> {
+/// array, which exists by the contract of [`FunctionRegistration::new`]. `ops` is registered with
+/// ftrace if `is_registered`.
+pub struct FunctionRegistration<F: BoundFunctionHook> {
     slot: u32,
     ops: Ops,
     state: Arc<F>,
@@ -216,9 +216,9 @@ pub struct Hook<F: Bound> {
 
 // SAFETY: Owns an `ftrace_ops`, or is the only user of the one of a trace array. Neither is bound
 // to a thread.
-unsafe impl<F: Bound> Send for Hook<F> {}
+unsafe impl<F: BoundFunctionHook> Send for FunctionRegistration<F> {}
 
-impl<F: Bound> Hook<F> {
+impl<F: BoundFunctionHook> FunctionRegistration<F> {
     /// Registers a hook on the functions that the trace array's filter selects. `state` is called
     /// for tasks whose bit `slot` is set in the trace mask. May sleep.
     ///
@@ -331,7 +331,7 @@ impl<F: Bound> Hook<F> {
     }
 }
 
-impl<F: Bound> Drop for Hook<F> {
+impl<F: BoundFunctionHook> Drop for FunctionRegistration<F> {
     fn drop(&mut self) {
         if !self.is_registered {
             if self.is_stuck() {
@@ -360,13 +360,13 @@ impl<F: Bound> Drop for Hook<F> {
 ///
 /// Must be called in a callback of ftrace; the result must not be used after that returns.
 #[inline]
-unsafe fn hook_of<'a, F: Bound>(slot: u32) -> Option<(&'a F, &'a TraceArray)> {
+unsafe fn hook_of<'a, F: BoundFunctionHook>(slot: u32) -> Option<(&'a F, &'a TraceArray)> {
     let entry = F::slots().get(slot as usize)?;
-    // SAFETY: By the invariant of `Hook`, the pointer is null or points to the state of a
-    // registered hook. It is not freed before ftrace has seen this callback return.
+    // SAFETY: By the invariant of `FunctionRegistration`, the pointer is null or points to the
+    // state of a registered hook. It is not freed before ftrace has seen this callback return.
     let hook = unsafe { entry.hook.read_once().as_ref() }?;
     // SAFETY: The trace array is alive as long as the hook is registered, by the invariant of
-    // `Hook`.
+    // `FunctionRegistration`.
     Some((hook, unsafe { TraceArray::from_raw(entry.tr.read_once()) }))
 }
 
@@ -378,7 +378,7 @@ unsafe fn hook_of<'a, F: Bound>(slot: u32) -> Option<(&'a F, &'a TraceArray)> {
 /// the arguments of that callback.
 #[doc(hidden)]
 #[inline]
-pub unsafe fn dispatch<F: Bound>(
+pub unsafe fn dispatch<F: BoundFunctionHook>(
     slot: u32,
     ip: usize,
     parent_ip: usize,
@@ -389,7 +389,7 @@ pub unsafe fn dispatch<F: Bound>(
     if let Some((hook, tr)) = unsafe { hook_of::<F>(slot) } {
         // INVARIANT: The caller guarantees that `fregs` is that of the callback and that the
         // recursion guard is held.
-        hook.entry(&Call {
+        hook.entry(&FunctionCall {
             ip,
             parent_ip,
             fregs,
@@ -404,7 +404,7 @@ pub unsafe fn dispatch<F: Bound>(
 /// # Safety
 ///
 /// Only for `ftrace_ops.c`: must be called in a callback of ftrace.
-unsafe extern "C" fn recursed<F: Bound>(slot: c_uint) {
+unsafe extern "C" fn recursed<F: BoundFunctionHook>(slot: c_uint) {
     // SAFETY: The caller guarantees that this is a callback of ftrace.
     if let Some((hook, _)) = unsafe { hook_of::<F>(slot) } {
         hook.recursed();
@@ -421,12 +421,13 @@ macro_rules! bind_function_hook {
                 task::trace_mask, //
             };
 
-            static SLOTS: [ftrace_ops::Slot<$hook>; trace_mask::SLOTS as usize] =
-                [const { ftrace_ops::Slot::new() }; trace_mask::SLOTS as usize];
+            static SLOTS: [ftrace_ops::FunctionSlot<$hook>; trace_mask::SLOTS as usize] =
+                [const { ftrace_ops::FunctionSlot::new() }; trace_mask::SLOTS as usize];
 
             // SAFETY: Always the same static, which is not visible outside this block.
-            unsafe impl ftrace_ops::Bound for $hook {
-                fn slots() -> &'static [ftrace_ops::Slot<Self>; trace_mask::SLOTS as usize] {
+            unsafe impl ftrace_ops::BoundFunctionHook for $hook {
+                fn slots() -> &'static [ftrace_ops::FunctionSlot<Self>; trace_mask::SLOTS as usize]
+                {
                     &SLOTS
                 }
             }

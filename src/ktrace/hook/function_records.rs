@@ -11,7 +11,7 @@ use core::{
 
 use kernel::prelude::*;
 
-use super::ftrace_ops::Call;
+use super::ftrace_ops::FunctionCall;
 use crate::ktrace::{
     private::abi,
     record::{
@@ -37,7 +37,7 @@ extern "C" {
 ///
 /// [`NotWritten`] if the buffer had no room or was not recording.
 #[inline]
-pub fn function(call: &Call<'_>, words: usize) -> Result<(), NotWritten> {
+pub fn function(call: &FunctionCall<'_>, words: usize) -> Result<(), NotWritten> {
     let parent_ip = call.parent_ip();
     let words = words.min(MAX_ARGS);
     let len = size_of::<abi::ftrace_entry>() + words * size_of::<c_ulong>();
@@ -66,7 +66,7 @@ const CALL_SITE: usize = 16;
 /// # Errors
 ///
 /// [`NotWritten`] if the buffer had no room or was not recording.
-pub fn stack(call: &Call<'_>) -> Result<bool, NotWritten> {
+pub fn stack(call: &FunctionCall<'_>) -> Result<bool, NotWritten> {
     let mut frames = [0 as c_ulong; MAX_FRAMES];
     // SAFETY: Writes at most `MAX_FRAMES` words to the array, which has as many.
     let n = unsafe { stack_trace_save(frames.as_mut_ptr(), MAX_FRAMES as c_uint, 0) };

@@ -26,7 +26,7 @@ use super::{
         take_readings, //
     },
     tracer::{
-        Head,
+        TraceHeader,
         Tracer, //
     },
 };
@@ -229,8 +229,10 @@ pub(super) unsafe extern "C" fn print_header<T: Tracer>(file: *mut abi::seq_file
         let iter: *mut abi::trace_iterator = (*file.cast::<bindings::seq_file>()).private.cast();
         let tr = given((*iter).tr);
         match T::head(tr.current_flags().unwrap_or(0)) {
-            Head::Default => ktrace_call_trace_default_header(file),
-            Head::Graph(columns) => ktrace_call_print_graph_headers_flags(file, columns.flags()),
+            TraceHeader::Default => ktrace_call_trace_default_header(file),
+            TraceHeader::Graph(columns) => {
+                ktrace_call_print_graph_headers_flags(file, columns.flags())
+            }
         }
     }
 }

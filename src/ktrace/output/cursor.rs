@@ -12,7 +12,7 @@ use crate::ktrace::{
     compact::encoding::{
         DecodedItem,
         Item,
-        Reader,
+        WordReader,
         Words, //
     },
     record::GraphReturn, //
@@ -20,15 +20,15 @@ use crate::ktrace::{
 
 /// A position in a pack, and its next item. The caller has the words.
 #[derive(Clone, Copy)]
-pub(in crate::ktrace) struct Cursor {
+pub(in crate::ktrace) struct PackCursor {
     pub(in crate::ktrace) pid: c_int,
-    reader: Reader,
+    reader: WordReader,
     pub(in crate::ktrace) next: Option<DecodedItem>,
     /// Number of records of this CPU that were lost before the pack and are not reported yet.
     pub(in crate::ktrace) lost: c_ulong,
 }
 
-impl Cursor {
+impl PackCursor {
     /// Creates a cursor at the item with number `first`.
     pub(in crate::ktrace) fn new(
         pack: &Pack,

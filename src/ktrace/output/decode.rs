@@ -18,7 +18,7 @@ use super::{
         text_of, //
     },
     printed::Printed,
-    reader_state::Shared,
+    reader_state::ReaderState,
     synthetic::{
         return_of,
         SyntheticRecord, //
@@ -43,7 +43,7 @@ use crate::ktrace::{
 pub(in crate::ktrace) unsafe fn print_record(
     iter: *mut abi::trace_iterator,
     at: &IterPos,
-    shared: *mut Shared,
+    shared: *mut ReaderState,
 ) -> Option<Printed> {
     // SAFETY: `iter`, `at` and `shared` are valid, as the caller guarantees. `*shared` is only
     // accessed before and after the call that prints the line, which accesses it too.
@@ -83,7 +83,7 @@ pub(in crate::ktrace) unsafe fn print_item(
     (pid, cpu, lost): (c_int, c_int, c_ulong),
     decoded: &DecodedItem,
     ahead: Option<NextItem>,
-    shared: *mut Shared,
+    shared: *mut ReaderState,
 ) -> Option<(Printed, bool)> {
     let (mut made, len) = SyntheticRecord::new(pid, decoded);
     let (ahead, is_leaf) = match &decoded.item {

@@ -9,7 +9,7 @@ use core::{
 };
 
 use super::{
-    cursor::Cursor,
+    cursor::PackCursor,
     pack::Pack,
     reader_state::ReadPos,
     synthetic::return_of, //
@@ -17,7 +17,7 @@ use super::{
 use crate::ktrace::{
     compact::{
         encoding::Item,
-        head::Head, //
+        head::PackHeader, //
     },
     private::abi,
     record::GraphReturn, //
@@ -51,7 +51,7 @@ impl FirstReturn {
         // SAFETY: The words are read before this function returns, and the record exists until
         // then.
         let words = unsafe { pack.in_place() };
-        let mut cursor = Cursor::new(&pack, &words, 0, 0);
+        let mut cursor = PackCursor::new(&pack, &words, 0, 0);
         let decoded = cursor.next?;
         cursor.advance(&words);
         match decoded.item {
@@ -76,7 +76,7 @@ impl FirstReturn {
     ///
     /// The pack must be the next record of its CPU, and this must be the only reader of that CPU.
     pub(in crate::ktrace) unsafe fn take(&self) {
-        let head: *mut Head = self
+        let head: *mut PackHeader = self
             .record
             .wrapping_add(size_of::<abi::trace_entry>())
             .cast_mut()

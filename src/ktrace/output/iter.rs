@@ -70,7 +70,7 @@ impl Header {
 
 /// The recorded entry of a call.
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct RecordedEntry {
     /// The call.
     pub call: GraphEntry,
     /// The words that follow it; see [`record::graph_entry`].
@@ -82,9 +82,9 @@ pub struct Entry {
 }
 
 /// The contents of a record.
-pub enum Kind {
+pub enum RecordContent {
     /// The beginning of a call.
-    GraphEntry(Entry),
+    GraphEntry(RecordedEntry),
     /// A return.
     GraphReturn(GraphReturn),
     /// A record that is never shown between calls: the kernel's function entries and stack traces.
@@ -223,7 +223,7 @@ impl<'a> Line<'a> {
     }
 
     /// Decodes the record.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> RecordContent {
         let record = self.entry().cast::<u8>();
         match self.kind_number() {
             kind @ (abi::trace_type_TRACE_GRAPH_ENT | abi::trace_type_TRACE_GRAPH_RETADDR_ENT) => {
@@ -231,7 +231,7 @@ impl<'a> Line<'a> {
                 // SAFETY: The record has that length, by the type invariant.
                 let read = unsafe { record::read_graph_entry(record, self.len(), &mut words) };
                 let Some((call, nr_words, late_ns)) = read else {
-                    return Kind::Other;
+                    return RecordContent::Other;
                 };
                 if kind == abi::trace_type_TRACE_GRAPH_RETADDR_ENT {
                     // function_graph has the return address before the arguments, this module after
@@ -240,7 +240,7 @@ impl<'a> Line<'a> {
                         words.rotate_left(nr_words.min(1));
                     }
                 }
-                Kind::GraphEntry(Entry {
+                RecordContent::GraphEntry(RecordedEntry {
                     call,
                     words,
                     nr_words,
@@ -250,10 +250,10 @@ impl<'a> Line<'a> {
             abi::trace_type_TRACE_GRAPH_RET => {
                 // SAFETY: The record has that length, by the type invariant.
                 let read = unsafe { record::read_graph_return(record, self.len()) };
-                read.map_or(Kind::Other, Kind::GraphReturn)
+                read.map_or(RecordContent::Other, RecordContent::GraphReturn)
             }
-            abi::trace_type_TRACE_FN | abi::trace_type_TRACE_STACK => Kind::Plain,
-            _ => Kind::Other,
+            abi::trace_type_TRACE_FN | abi::trace_type_TRACE_STACK => RecordContent::Plain,
+            _ => RecordContent::Other,
         }
     }
 

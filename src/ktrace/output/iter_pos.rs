@@ -8,7 +8,7 @@ use kernel::prelude::*;
 
 use super::pack::Pack;
 use crate::ktrace::{
-    compact::head::Head,
+    compact::head::PackHeader,
     private::abi, //
 };
 
@@ -83,7 +83,7 @@ impl IterPos {
     }
 
     /// Returns a pointer to the header of this pack.
-    pub(in crate::ktrace) fn head(&self) -> *mut Head {
+    pub(in crate::ktrace) fn head(&self) -> *mut PackHeader {
         self.entry
             .cast::<u8>()
             .wrapping_add(size_of::<abi::trace_entry>())

@@ -12,7 +12,7 @@ use kernel::{
 };
 
 use super::{
-    registration::Registration,
+    registration::TracerRegistration,
     tracer::Tracer, //
 };
 use crate::ktrace::private::zalloc::ktrace_zalloc;
@@ -31,7 +31,7 @@ use crate::ktrace::{
     private::abi, //
 };
 
-impl<T: Tracer> Registration<T> {
+impl<T: Tracer> TracerRegistration<T> {
     /// Makes the tracer available in `tr`, with its own options there, if it is not yet. Must be
     /// called for each trace array, also for those that are created later. May sleep.
     ///

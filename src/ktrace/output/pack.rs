@@ -7,11 +7,11 @@ use core::mem::size_of;
 use crate::ktrace::{
     compact::{
         encoding::{
-            Reader,
+            WordReader,
             Words, //
         },
         head::{
-            Head,
+            PackHeader,
             FIRST_WORD, //
         },
         state::text, //
@@ -48,7 +48,7 @@ impl Pack {
                 record.cast::<abi::trace_entry>().read_unaligned(),
                 record
                     .add(size_of::<abi::trace_entry>())
-                    .cast::<Head>()
+                    .cast::<PackHeader>()
                     .read_unaligned(),
             )
         };
@@ -65,9 +65,9 @@ impl Pack {
         })
     }
 
-    pub(super) fn reader(&self) -> Reader {
+    pub(super) fn reader(&self) -> WordReader {
         let context = (self.header.flags, self.header.preempt_count);
-        Reader::new(text(), self.ts, self.mult, context)
+        WordReader::new(text(), self.ts, self.mult, context)
     }
 
     /// Returns the number of items that were already consumed or shown.

@@ -15,7 +15,7 @@ use core::ptr::{
 use kernel::prelude::*;
 
 use super::{
-    cursor::Cursor,
+    cursor::PackCursor,
     decode::{
         print_item,
         print_record, //
@@ -28,7 +28,7 @@ use super::{
     pack::InPlace,
     reader_state::{
         ReadPos,
-        Shared, //
+        ReaderState, //
     },
 };
 use crate::ktrace::{
@@ -58,7 +58,11 @@ const ALL_CPUS: c_int = -1;
 /// `iter` must be the iterator that the kernel passed to a tracer's `print_line`, not that of a
 /// file, at a pack, whose type number is `kind`. `shared` must point to the state for this
 /// iterator, or for this line, with no reference to it.
-pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u32) -> Printed {
+pub unsafe fn print(
+    iter: *mut abi::trace_iterator,
+    shared: *mut ReaderState,
+    kind: u32,
+) -> Printed {
     // SAFETY: `iter` and `shared` are valid, as the caller guarantees. No reference to `*shared`
     // exists while a line is printed.
     unsafe {
@@ -84,7 +88,7 @@ pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u
         let cpu = at.cpu.max(0) as usize;
         let mut read_pos = (*shared).read_pos(cpu);
         let first = read_pos.begin(&pack, given_up);
-        let own = Cursor::new(&pack, &pack.in_place(), first, 0);
+        let own = PackCursor::new(&pack, &pack.in_place(), first, 0);
         let Some(time) = own.next.map(|decoded| decoded.time) else {
             (*shared).set_read_pos(cpu, read_pos);
             return Printed::Done;
@@ -104,7 +108,7 @@ pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u
     }
 }
 
-impl Shared {
+impl ReaderState {
     fn read_pos(&self, cpu: usize) -> ReadPos {
         self.sources
             .get(cpu)
@@ -125,8 +129,8 @@ impl Shared {
 /// Those of [`print`]; `at` must be the record of the pack.
 unsafe fn print_next(
     iter: *mut abi::trace_iterator,
-    shared: *mut Shared,
-    (mut pack, words): (Cursor, InPlace),
+    shared: *mut ReaderState,
+    (mut pack, words): (PackCursor, InPlace),
     at: &IterPos,
     read_pos: &mut ReadPos,
 ) -> Printed {
@@ -181,7 +185,7 @@ unsafe fn buffer_of(iter: *mut abi::trace_iterator) -> *mut abi::trace_buffer {
 /// Those of [`print`].
 unsafe fn earliest_elsewhere(
     iter: *mut abi::trace_iterator,
-    shared: &Shared,
+    shared: &ReaderState,
     kind: u32,
     mut time: u64,
 ) -> Option<IterPos> {
@@ -229,14 +233,14 @@ unsafe fn earliest_elsewhere(
 /// # Safety
 ///
 /// `at` must be the record of a pack, and exist.
-unsafe fn next_of_pack(shared: &Shared, at: &IterPos) -> Option<u64> {
+unsafe fn next_of_pack(shared: &ReaderState, at: &IterPos) -> Option<u64> {
     // SAFETY: The record exists and is a pack, as the caller guarantees.
     let pack = unsafe { at.pack() }?;
     let first = shared.read_pos(at.cpu.max(0) as usize).begin(&pack, false);
     // SAFETY: The record exists, as the caller guarantees, and the words are read before this
     // returns.
     let words = unsafe { pack.in_place() };
-    Some(Cursor::new(&pack, &words, first, 0).next?.time)
+    Some(PackCursor::new(&pack, &words, first, 0).next?.time)
 }
 
 /// Prints the next line of another CPU, and consumes its record if that is finished.
@@ -246,7 +250,7 @@ unsafe fn next_of_pack(shared: &Shared, at: &IterPos) -> Option<u64> {
 /// Those of [`print`]; `at` must be the next record of that CPU.
 unsafe fn print_other(
     iter: *mut abi::trace_iterator,
-    shared: *mut Shared,
+    shared: *mut ReaderState,
     kind: u32,
     at: &IterPos,
 ) -> Printed {
@@ -263,7 +267,7 @@ unsafe fn print_other(
                 let first = read_pos.begin(&pack, false);
                 let lost = if first == 0 { at.lost } else { 0 };
                 let words = pack.in_place();
-                let cursor = Cursor::new(&pack, &words, first, lost);
+                let cursor = PackCursor::new(&pack, &words, first, lost);
                 let printed = print_next(iter, shared, (cursor, words), at, &mut read_pos);
                 if printed != Printed::Partial {
                     (*shared).set_read_pos(cpu, read_pos);
@@ -285,7 +289,7 @@ unsafe fn print_other(
     }
 }
 
-impl Shared {
+impl ReaderState {
     /// Copies a line that is no longer in the ring buffer.
     fn keep_line(&mut self, line: &[u8]) {
         self.last.clear();

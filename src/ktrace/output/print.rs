@@ -16,7 +16,7 @@ use super::{
     iter_pos::IterPos,
     pipe_reader,
     printed::Printed,
-    reader_state::Shared,
+    reader_state::ReaderState,
     readings::{
         is_file,
         Readings, //
@@ -153,7 +153,7 @@ unsafe fn print_packs<T: Tracer>(
         // No state is kept between calls, but lines need to know the next item.
         let mut none = Readings::<T> {
             cpus: KVVec::new(),
-            shared: Shared::transient(),
+            shared: ReaderState::transient(),
         };
         let none = &raw mut none;
         // SAFETY: `iter` is valid, as the caller guarantees, and `private` belongs to the tracer;

@@ -24,8 +24,8 @@
 //!
 //! C header: `include/linux/trace_events.h`.
 //!
-//! [`Head::taken`]: crate::ktrace::compact::head::Head::taken
-//! [`Head::repeats`]: crate::ktrace::compact::head::Head::repeats
+//! [`Head::taken`]: crate::ktrace::compact::head::PackHeader::taken
+//! [`Head::repeats`]: crate::ktrace::compact::head::PackHeader::repeats
 
 use core::{
     mem::size_of,
@@ -39,7 +39,7 @@ use kernel::{
 
 use super::next_record::ktrace_buffer_iter;
 use super::{
-    cursor::Cursor,
+    cursor::PackCursor,
     iter_pos::IterPos,
     iter_text::{
         take_back,
@@ -244,7 +244,7 @@ unsafe fn print_next(iter: *mut abi::trace_iterator, at: IterPos, pack: &Pack) -
         let reader = Reader::of(iter);
         let first = reader.first(iter, pack);
         let words = pack.in_place();
-        let own = Cursor::new(pack, &words, first, 0);
+        let own = PackCursor::new(pack, &words, first, 0);
         let Some(decoded) = own.next else {
             return print_nothing(iter);
         };

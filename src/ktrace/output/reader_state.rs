@@ -9,8 +9,8 @@ use kernel::{
 
 use super::{
     cursor::{
-        Cursor,
         NextItem, //
+        PackCursor,
     },
     pack::Pack, //
 };
@@ -52,7 +52,7 @@ impl ReadPos {
 pub(in crate::ktrace) struct Source {
     pub(in crate::ktrace) read_pos: ReadPos,
     /// The pack that a file has printed in part, and a copy of its words.
-    pub(in crate::ktrace) open: Option<Cursor>,
+    pub(in crate::ktrace) open: Option<PackCursor>,
     pub(in crate::ktrace) words: [u64; MAX_WORDS],
 }
 
@@ -70,7 +70,7 @@ impl Source {
 }
 
 /// The state of a reader.
-pub struct Shared {
+pub struct ReaderState {
     /// Set while an item is printed that is not the last of its pack.
     pub ahead: Option<NextItem>,
     /// Whether the line being printed was selected by [`mod@super::decode`].
@@ -88,7 +88,7 @@ pub struct Shared {
     pub(in crate::ktrace) last: KVVec<u8>,
 }
 
-impl Shared {
+impl ReaderState {
     /// Creates a state that lives during one call.
     pub const fn transient() -> Self {
         Self {

@@ -9,7 +9,7 @@ use kernel::{
 };
 
 use super::{
-    reader_state::Shared,
+    reader_state::ReaderState,
     tracer::Tracer, //
 };
 use crate::ktrace::private::abi;
@@ -30,7 +30,7 @@ pub(super) struct Readings<T: Tracer> {
     /// For each possible CPU.
     pub(super) cpus: KVVec<T::Reading>,
     /// For packs.
-    pub(super) shared: Shared,
+    pub(super) shared: ReaderState,
 }
 
 /// Allocates the state of a reader, and stores it in the iterator; null if memory is short. May
@@ -46,7 +46,7 @@ pub(super) unsafe fn give_readings<T: Tracer>(iter: *mut abi::trace_iterator) {
         for _ in 0..nr {
             cpus.push(T::Reading::default(), GFP_KERNEL)?;
         }
-        let shared = Shared::persistent()?;
+        let shared = ReaderState::persistent()?;
         Ok(KBox::new(Readings { cpus, shared }, GFP_KERNEL)?)
     };
     let readings = fill().map_or(core::ptr::null_mut(), KBox::into_raw);

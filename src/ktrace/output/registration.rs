@@ -57,31 +57,32 @@ extern "C" {
 /// # Invariants
 ///
 /// * `tracer` is on `trace_types` until drop, and on the list of each trace array for which
-///   [`Registration::attach_instance`] was called.
+///   [`TracerRegistration::attach_instance`] was called.
 /// * `tracer`, `options`, `_no_flags`, `_no_options` and `option_fops` do not move, and point to
 ///   each other as `new()` made them.
 /// * `files` are all files whose inodes may have `option_fops`.
-pub struct Registration<T: Tracer> {
+pub struct TracerRegistration<T: Tracer> {
     resolved: Resolved,
     tracer: KBox<abi::tracer>,
     /// The options, and an empty one that ends the table.
     pub(super) options: KVec<abi::tracer_opt>,
-    /// The options of an instance between its creation and [`Registration::attach_instance`]: none.
+    /// The options of an instance between its creation and [`TracerRegistration::attach_instance`]:
+    /// none.
     _no_flags: KBox<abi::tracer_flags>,
     _no_options: KBox<abi::tracer_opt>,
     pub(super) option_fops: KBox<bindings::file_operations>,
     /// The option files, including those of instances that were removed after the last
-    /// [`Registration::remove_gone`].
+    /// [`TracerRegistration::remove_gone`].
     pub(super) files: KVVec<Dentry>,
     _type: PhantomData<T>,
 }
 
 // SAFETY: Owns plain memory; all changes to what the kernel reads are made under its lock.
-unsafe impl<T: Tracer> Send for Registration<T> {}
+unsafe impl<T: Tracer> Send for TracerRegistration<T> {}
 // SAFETY: Shared references allow no change except under `trace_types_lock`.
-unsafe impl<T: Tracer> Sync for Registration<T> {}
+unsafe impl<T: Tracer> Sync for TracerRegistration<T> {}
 
-impl<T: Tracer> Registration<T> {
+impl<T: Tracer> TracerRegistration<T> {
     /// Registers the tracer, but in no trace array yet. May sleep.
     ///
     /// # Errors
@@ -178,7 +179,7 @@ impl<T: Tracer> Registration<T> {
     }
 }
 
-impl<T: Tracer> Drop for Registration<T> {
+impl<T: Tracer> Drop for TracerRegistration<T> {
     fn drop(&mut self) {
         let lock = TypesLock::new(self.resolved);
         let head: *mut *mut abi::tracer = Data::TraceTypes.as_ptr();

@@ -27,11 +27,11 @@ use super::{
 use crate::ktrace::{
     compact::{
         encoding::{
-            Call,
             DecodedItem,
             Item, //
+            PackedCall,
         },
-        head::Head, //
+        head::PackHeader, //
     },
     private::{
         abi,
@@ -57,12 +57,12 @@ const BEGIN: u32 = 2;
 const RETURN: u32 = 3;
 const LEAF: u32 = 4;
 
-/// A record for one line. It begins like a pack, but has no words: [`Head::start`] is 0, as in no
-/// pack. It is never in a ring buffer.
+/// A record for one line. It begins like a pack, but has no words: [`PackHeader::start`] is 0, as
+/// in no pack. It is never in a ring buffer.
 #[repr(C)]
 pub(super) struct Single {
     header: abi::trace_entry,
-    head: Head,
+    head: PackHeader,
     pub(super) what: u32,
     /// The function, and its return address or its depth.
     func: u64,
@@ -87,7 +87,7 @@ pub(super) struct Shown {
 impl Shown {
     /// Creates the line of an item, and of the next one if the two are a call without callees.
     pub(super) fn new(decoded: &DecodedItem, next: Option<&DecodedItem>) -> Self {
-        let of_call = |what, call: &Call, time: u64| Self {
+        let of_call = |what, call: &PackedCall, time: u64| Self {
             what,
             func: call.func,
             place: call.depth as u64,

@@ -11,9 +11,9 @@ use kernel::prelude::*;
 
 use crate::ktrace::{
     compact::encoding::{
-        Call,
         DecodedItem,
         Item, //
+        PackedCall,
     },
     private::abi,
     record::{
@@ -23,7 +23,7 @@ use crate::ktrace::{
     },
 };
 
-fn entry_of(call: &Call) -> GraphEntry {
+fn entry_of(call: &PackedCall) -> GraphEntry {
     GraphEntry {
         func: call.func,
         depth: call.depth,
@@ -31,7 +31,7 @@ fn entry_of(call: &Call) -> GraphEntry {
 }
 
 /// Returns the return of a call, as the item `decoded` describes it.
-pub(super) fn return_of(decoded: &DecodedItem, call: &Call) -> GraphReturn {
+pub(super) fn return_of(decoded: &DecodedItem, call: &PackedCall) -> GraphReturn {
     GraphReturn {
         call: entry_of(call),
         overrun: 0,

@@ -13,7 +13,7 @@ use core::ptr::addr_of_mut;
 use kernel::prelude::*;
 
 use super::{
-    cursor::Cursor,
+    cursor::PackCursor,
     decode::{
         print_item,
         print_record, //
@@ -22,7 +22,7 @@ use super::{
     iter_text::text_of,
     pack::Pack,
     reader_state::{
-        Shared,
+        ReaderState,
         Source, //
     },
 };
@@ -54,7 +54,7 @@ const ENOUGH: usize = 2048;
 /// raw marker, is several times as long.
 const SMALL: usize = 256;
 
-impl Shared {
+impl ReaderState {
     /// Returns whether the iterator resumes with the open packs. If it was reset to the beginning
     /// instead, closes them.
     ///
@@ -92,7 +92,7 @@ impl Shared {
                 *word = words.word(n);
             }
             let first = source.read_pos.begin(pack, false);
-            let cursor = Cursor::new(pack, source.words.as_slice(), first, lost);
+            let cursor = PackCursor::new(pack, source.words.as_slice(), first, lost);
             if cursor.next.is_some() {
                 source.open = Some(cursor);
                 self.nr_open = self.nr_open.wrapping_add(1);
@@ -143,7 +143,7 @@ unsafe fn walk_of(iter: *mut abi::trace_iterator, cpu: usize) -> *mut abi::ring_
 /// `iter` must be valid and belong to a `trace` file.
 unsafe fn earliest_record(
     iter: *mut abi::trace_iterator,
-    shared: &Shared,
+    shared: &ReaderState,
 ) -> Option<(u64, usize, usize)> {
     let time = |(cpu, source): (usize, &Source)| {
         if source.open.is_some() {
@@ -199,13 +199,17 @@ unsafe fn next_record(iter: *mut abi::trace_iterator, cpu: usize) -> Option<Iter
 }
 
 /// Prints lines. The first one is of the current pack, unless the iterator
-/// resumes (`Shared::resumes`).
+/// resumes (`ReaderState::resumes`).
 ///
 /// # Safety
 ///
 /// `iter` must be the iterator of a `trace` file that the kernel passed to a tracer's `print_line`.
 /// `shared` must point to the state for this iterator, with no reference to it.
-pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u32) -> Printed {
+pub unsafe fn print(
+    iter: *mut abi::trace_iterator,
+    shared: *mut ReaderState,
+    kind: u32,
+) -> Printed {
     // SAFETY: `iter` and `shared` are valid, as the caller guarantees. No reference to `*shared`
     // exists while a line is printed.
     unsafe {
@@ -233,7 +237,11 @@ pub unsafe fn print(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u
 /// # Safety
 ///
 /// Those of [`print`].
-unsafe fn print_lines(iter: *mut abi::trace_iterator, shared: *mut Shared, kind: u32) -> Printed {
+unsafe fn print_lines(
+    iter: *mut abi::trace_iterator,
+    shared: *mut ReaderState,
+    kind: u32,
+) -> Printed {
     let mut is_first = true;
     // SAFETY: The caller guarantees what [`print`] requires. No reference to `*shared` exists while
     // a line is printed.
@@ -280,13 +288,13 @@ unsafe fn print_lines(iter: *mut abi::trace_iterator, shared: *mut Shared, kind:
 /// Those of [`print`].
 unsafe fn print_open(
     iter: *mut abi::trace_iterator,
-    shared: *mut Shared,
+    shared: *mut ReaderState,
     cpu: usize,
 ) -> Option<bool> {
     // SAFETY: The caller guarantees what [`print`] requires. No reference to `*shared` exists while
     // a line is printed.
     unsafe {
-        let next = |shared: &Shared| {
+        let next = |shared: &ReaderState| {
             let source = shared.sources.get(cpu)?;
             let open = source.open.as_ref()?;
             let what = (open.pid, cpu as c_int, open.lost);
@@ -307,7 +315,7 @@ unsafe fn print_open(
 /// Those of [`print`]; the record `at` must exist.
 unsafe fn print_other(
     iter: *mut abi::trace_iterator,
-    shared: *mut Shared,
+    shared: *mut ReaderState,
     kind: u32,
     at: &IterPos,
 ) {

@@ -41,7 +41,7 @@ pub trait Tracer: Send + Sync + 'static {
     fn print(line: &mut Line<'_>, readings: Option<&mut [Self::Reading]>, cpu: usize) -> Printed;
 
     /// Returns the type of the trace's header, given the tracer's options.
-    fn head(options: u32) -> Head;
+    fn head(options: u32) -> TraceHeader;
 
     /// Makes the tracer the current one of `tr`, where its options are `flags`. Called only after
     /// it was attached there. Under `trace_types_lock`.
@@ -69,7 +69,7 @@ pub trait Tracer: Send + Sync + 'static {
 
 /// The header of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Head {
+pub enum TraceHeader {
     /// That of the function tracer.
     Default,
     /// That of the function graph tracer, with these columns.

@@ -11,12 +11,12 @@ use core::ffi::CStr;
 
 use pin_init::Zeroable;
 
-use super::btf::Item;
+use super::btf::BtfItem;
 
 /// The identity and fingerprint of a type or function in the target kernel.
 pub struct Fingerprint {
     /// The kind of item.
-    pub item: Item,
+    pub item: BtfItem,
     /// The name in BTF.
     pub name: &'static CStr,
     /// The BTF type ID in the target kernel. Another kernel may use other IDs, so this is only
@@ -51,7 +51,7 @@ zeroable!(
 );
 
 mod fingerprints {
-    use super::Item;
+    use super::BtfItem;
     include!(concat!(env!("KTRACE_GENERATED"), "/fingerprints.rs"));
 }
 

@@ -56,7 +56,7 @@ pub enum BtfError {
 
 /// The kind of item that a fingerprint is computed of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Item {
+pub enum BtfItem {
     /// A struct, by name.
     Struct,
     /// An enum, by name.
@@ -237,7 +237,7 @@ impl Indexed<'_> {
     /// bit field or does not start at a byte boundary.
     #[allow(dead_code, reason = "for the build alone")]
     pub fn member_offset(&self, name: &[u8], member: &[u8]) -> Option<u32> {
-        let t = self.by_id(self.id_of(Item::Struct, name)?)?;
+        let t = self.by_id(self.id_of(BtfItem::Struct, name)?)?;
         let types = self.btf.types;
         (0..t.vlen as usize).find_map(|i| {
             let at = t.tail.checked_add(i.checked_mul(12)?)?;
@@ -249,26 +249,26 @@ impl Indexed<'_> {
     }
 
     /// Returns the type with the ID `id` if it is of kind `item` and has the name `name`.
-    fn named(&self, id: u32, item: Item, name: &[u8]) -> Option<Type> {
+    fn named(&self, id: u32, item: BtfItem, name: &[u8]) -> Option<Type> {
         let t = self.by_id(id)?;
         let fits = match item {
-            Item::Struct => t.kind == kind::STRUCT,
-            Item::Enum => t.kind == kind::ENUM || t.kind == kind::ENUM64,
-            Item::Func => t.kind == kind::FUNC,
+            BtfItem::Struct => t.kind == kind::STRUCT,
+            BtfItem::Enum => t.kind == kind::ENUM || t.kind == kind::ENUM64,
+            BtfItem::Func => t.kind == kind::FUNC,
         };
         (fits && self.btf.name(t.name) == name).then_some(t)
     }
 
     /// Returns the ID of the first type of kind `item` with the name `name`. Searches linearly, in
     /// possibly more than 100,000 types.
-    pub fn id_of(&self, item: Item, name: &[u8]) -> Option<u32> {
+    pub fn id_of(&self, item: BtfItem, name: &[u8]) -> Option<u32> {
         let end = u32::try_from(self.index.len()).ok()?;
         (1..=end).find(|&id| self.named(id, item, name).is_some())
     }
 
     /// Returns the fingerprint of the type of kind `item` with the name `name`: the type with the
     /// ID `hint`, or otherwise the first one. Returns `None` if there is none.
-    pub fn fingerprint(&self, item: Item, name: &[u8], hint: u32) -> Option<u64> {
+    pub fn fingerprint(&self, item: BtfItem, name: &[u8], hint: u32) -> Option<u64> {
         let found = self.named(hint, item, name).or_else(|| {
             let id = self.id_of(item, name)?;
             self.by_id(id)
@@ -276,9 +276,9 @@ impl Indexed<'_> {
         let mut hash = Hash::new();
         hash.bytes(name);
         match item {
-            Item::Struct => self.members(&mut hash, &found, 0)?,
-            Item::Enum => self.enumerators(&mut hash, &found)?,
-            Item::Func => self.value(&mut hash, found.size_or_type, 0)?,
+            BtfItem::Struct => self.members(&mut hash, &found, 0)?,
+            BtfItem::Enum => self.enumerators(&mut hash, &found)?,
+            BtfItem::Func => self.value(&mut hash, found.size_or_type, 0)?,
         }
         Some(hash.0)
     }

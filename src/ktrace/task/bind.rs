@@ -20,7 +20,7 @@ macro_rules! bind_task_hooks {
                 $crate::ktrace::sync::atomic::AtomicPtr::null();
 
             // SAFETY: `state()` returns one static, which is only visible in this block.
-            unsafe impl hooks::Bound for $hooks {
+            unsafe impl hooks::BoundTaskHooks for $hooks {
                 fn state() -> &'static $crate::ktrace::sync::atomic::AtomicPtr<Self> {
                     &STATE
                 }

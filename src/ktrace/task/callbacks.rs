@@ -14,7 +14,7 @@ use super::{
     comm::Comm,
     hooks::{
         with_hooks,
-        Bound, //
+        BoundTaskHooks, //
     },
     task_ref::Task, //
 };
@@ -23,7 +23,7 @@ use crate::ktrace::private::callbacks::ktrace_task_callbacks;
 /// The callbacks for a type of hooks.
 pub(super) struct TaskCallbacks<T>(PhantomData<T>);
 
-impl<T: Bound> TaskCallbacks<T> {
+impl<T: BoundTaskHooks> TaskCallbacks<T> {
     pub(super) const TABLE: &'static ktrace_task_callbacks = &ktrace_task_callbacks {
         new_task: Some(new_task::<T>),
         rename: Some(rename::<T>),
@@ -39,7 +39,10 @@ impl<T: Bound> TaskCallbacks<T> {
 /// # Safety
 ///
 /// Only for `task.c`: both tasks must be alive until this returns.
-unsafe extern "C" fn new_task<T: Bound>(parent: *mut task_struct, child: *mut task_struct) {
+unsafe extern "C" fn new_task<T: BoundTaskHooks>(
+    parent: *mut task_struct,
+    child: *mut task_struct,
+) {
     // SAFETY: The caller guarantees that both tasks are alive.
     let (parent, child) = unsafe { (Task::from_raw(parent), Task::from_raw(child)) };
     with_hooks(|hooks: &T| hooks.new_task(parent, child));
@@ -48,7 +51,7 @@ unsafe extern "C" fn new_task<T: Bound>(parent: *mut task_struct, child: *mut ta
 /// # Safety
 ///
 /// Only for `task.c`: `task` must be alive until this returns, and `comm` must be a C string.
-unsafe extern "C" fn rename<T: Bound>(task: *mut task_struct, comm: *const c_char) {
+unsafe extern "C" fn rename<T: BoundTaskHooks>(task: *mut task_struct, comm: *const c_char) {
     // SAFETY: The caller guarantees that the task is alive and that `comm` is a C string.
     let (task, comm) = unsafe { (Task::from_raw(task), Comm::from_char_ptr(comm)) };
     with_hooks(|hooks: &T| hooks.renamed(task, comm));
@@ -57,7 +60,7 @@ unsafe extern "C" fn rename<T: Bound>(task: *mut task_struct, comm: *const c_cha
 /// # Safety
 ///
 /// Only for `task.c`: `task` must be alive until this returns.
-unsafe extern "C" fn prepare_exec<T: Bound>(task: *mut task_struct) {
+unsafe extern "C" fn prepare_exec<T: BoundTaskHooks>(task: *mut task_struct) {
     // SAFETY: The caller guarantees that the task is alive.
     let task = unsafe { Task::from_raw(task) };
     with_hooks(|hooks: &T| hooks.prepare_exec(task));
@@ -66,7 +69,7 @@ unsafe extern "C" fn prepare_exec<T: Bound>(task: *mut task_struct) {
 /// # Safety
 ///
 /// Only for `task.c`: `task` must be alive until this returns.
-unsafe extern "C" fn exec<T: Bound>(task: *mut task_struct, old_pid: i32) {
+unsafe extern "C" fn exec<T: BoundTaskHooks>(task: *mut task_struct, old_pid: i32) {
     // SAFETY: The caller guarantees that the task is alive.
     let task = unsafe { Task::from_raw(task) };
     with_hooks(|hooks: &T| hooks.executed(task, old_pid));
@@ -75,7 +78,7 @@ unsafe extern "C" fn exec<T: Bound>(task: *mut task_struct, old_pid: i32) {
 /// # Safety
 ///
 /// Only for `cgroups.c`: `task` must be alive until this returns.
-unsafe extern "C" fn moved<T: Bound>(task: *mut task_struct) {
+unsafe extern "C" fn moved<T: BoundTaskHooks>(task: *mut task_struct) {
     // SAFETY: The caller guarantees that the task is alive.
     let task = unsafe { Task::from_raw(task) };
     with_hooks(|hooks: &T| hooks.moved(task));
@@ -84,16 +87,16 @@ unsafe extern "C" fn moved<T: Bound>(task: *mut task_struct) {
 /// # Safety
 ///
 /// Only for `task.c`: `task` must be alive until this returns.
-unsafe extern "C" fn free<T: Bound>(task: *mut task_struct) {
+unsafe extern "C" fn free<T: BoundTaskHooks>(task: *mut task_struct) {
     // SAFETY: The caller guarantees that the task is alive.
     let task = unsafe { Task::from_raw(task) };
     with_hooks(|hooks: &T| hooks.freed(task));
 }
 
-extern "C" fn recheck<T: Bound>() {
+extern "C" fn recheck<T: BoundTaskHooks>() {
     with_hooks(T::recheck);
 }
 
-extern "C" fn reclaim<T: Bound>() {
+extern "C" fn reclaim<T: BoundTaskHooks>() {
     with_hooks(T::reclaim);
 }

@@ -20,8 +20,8 @@ use kernel::{
 
 use super::{
     callbacks::TaskCallbacks,
-    hooks::Bound,
-    registration::Registration,
+    hooks::BoundTaskHooks,
+    registration::TaskRegistration,
     task_ref::Task, //
 };
 use crate::ktrace::private::{
@@ -111,7 +111,7 @@ impl CgroupWatch {
     ///
     /// `EOPNOTSUPP` if the kernel has no such tracepoint; `EEXIST` if the probe is attached;
     /// `ENOMEM`.
-    pub fn new<T: Bound>(_hooks: &Registration<T>) -> Result<Self> {
+    pub fn new<T: BoundTaskHooks>(_hooks: &TaskRegistration<T>) -> Result<Self> {
         let callbacks = TaskCallbacks::<T>::TABLE;
         // SAFETY: May sleep. The table of callbacks is a constant. The probe is static; the kernel
         // refuses to attach it twice.

@@ -9,9 +9,9 @@ extern "C" {
 
 /// Sets the tasks that are followed, whose context switches are reported: those that have one of
 /// `bits` in their trace mask, or all tasks if `everyone` is set. Before the first call, and after
-/// a [`super::sched::Registration`] is dropped, no task is followed. A context switch that is in
-/// progress may still use the previous setting. After the next [`super::trace_mask::refresh`], none
-/// does, because context switches run with interrupts off.
+/// a [`super::sched::SchedRegistration`] is dropped, no task is followed. A context switch that is
+/// in progress may still use the previous setting. After the next [`super::trace_mask::refresh`],
+/// none does, because context switches run with interrupts off.
 pub fn follow(bits: u32, everyone: bool) {
     let followed = u64::from(bits) | u64::from(everyone) << u32::BITS;
     // SAFETY: This writes one aligned word, which the C code reads as a whole.

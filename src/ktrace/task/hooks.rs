@@ -14,8 +14,9 @@ use crate::ktrace::sync::{
 /// Callbacks for events in the life of tasks.
 ///
 /// All are called while `&self` is alive, and until
-/// [`Registration`](super::registration::Registration) is dropped. Only [`TaskHooks::recheck`] and
-/// [`TaskHooks::reclaim`] may sleep, or allocate with other flags than `GFP_ATOMIC`.
+/// [`TaskRegistration`](super::registration::TaskRegistration) is dropped. Only
+/// [`TaskHooks::recheck`] and [`TaskHooks::reclaim`] may sleep, or allocate with other flags than
+/// `GFP_ATOMIC`.
 pub trait TaskHooks: Send + Sync + Sized + 'static {
     /// Returns the bits of the trace mask for a task that is not an idle task. May be called with
     /// locks of the scheduler held and interrupts off.
@@ -64,8 +65,8 @@ pub trait TaskHooks: Send + Sync + Sized + 'static {
 /// # Safety
 ///
 /// `state()` must always return the same static, and only
-/// [`Registration`](super::registration::Registration) may write it.
-pub unsafe trait Bound: TaskHooks {
+/// [`TaskRegistration`](super::registration::TaskRegistration) may write it.
+pub unsafe trait BoundTaskHooks: TaskHooks {
     #[doc(hidden)]
     fn state() -> &'static AtomicPtr<Self>;
 }
@@ -73,7 +74,7 @@ pub unsafe trait Bound: TaskHooks {
 /// Calls `call` with the registered hooks, if there are any. Only for probes and for the worker
 /// of the registration.
 #[doc(hidden)]
-pub fn with_hooks<T: Bound>(call: impl FnOnce(&T)) {
+pub fn with_hooks<T: BoundTaskHooks>(call: impl FnOnce(&T)) {
     // SAFETY: The pointer is null or points to live hooks: callers are probes or the worker, and
     // both have finished before `free()` drops the hooks.
     if let Some(hooks) = unsafe { T::state().read_once().as_ref() } {

@@ -5,8 +5,9 @@
 //! C headers: `include/trace/events/sched.h`, `include/trace/events/task.h`.
 //!
 //! One type of the module implements [`TaskHooks`](hooks::TaskHooks) and is passed to
-//! [`bind_task_hooks!`](crate::bind_task_hooks); a [`Registration`](registration::Registration) of
-//! it attaches probes to the kernel's own tracepoints.
+//! [`bind_task_hooks!`](crate::bind_task_hooks); a
+//! [`TaskRegistration`](registration::TaskRegistration) of it attaches probes to the kernel's own
+//! tracepoints.
 
 pub mod all_tasks;
 pub mod bind;

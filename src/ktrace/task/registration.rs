@@ -12,7 +12,7 @@ use kernel::{
 
 use super::{
     callbacks::TaskCallbacks,
-    hooks::Bound, //
+    hooks::BoundTaskHooks, //
 };
 use crate::ktrace::private::{
     callbacks::ktrace_task_callbacks,
@@ -33,14 +33,14 @@ extern "C" {
 /// # Invariants
 ///
 /// `T::state()` holds the pointer in `hooks`, which came from [`KBox::into_raw`], until drop.
-pub struct Registration<T: Bound> {
+pub struct TaskRegistration<T: BoundTaskHooks> {
     hooks: *mut T,
 }
 
 // SAFETY: This owns a `T`, which is `Send`.
-unsafe impl<T: Bound> Send for Registration<T> {}
+unsafe impl<T: BoundTaskHooks> Send for TaskRegistration<T> {}
 
-impl<T: Bound> Registration<T> {
+impl<T: BoundTaskHooks> TaskRegistration<T> {
     /// Attaches the probes. May sleep. From then on, the hooks are called, and
     /// [`TaskHooks::mask`](super::hooks::TaskHooks::mask) determines the trace mask.
     ///
@@ -98,7 +98,7 @@ impl<T: Bound> Registration<T> {
     }
 }
 
-impl<T: Bound> core::ops::Deref for Registration<T> {
+impl<T: BoundTaskHooks> core::ops::Deref for TaskRegistration<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -107,7 +107,7 @@ impl<T: Bound> core::ops::Deref for Registration<T> {
     }
 }
 
-impl<T: Bound> Drop for Registration<T> {
+impl<T: BoundTaskHooks> Drop for TaskRegistration<T> {
     fn drop(&mut self) {
         // SAFETY: `new()` attached the probes. This waits until no probe and no worker runs.
         unsafe { ktrace_detach_task_probes() };
@@ -118,7 +118,7 @@ impl<T: Bound> Drop for Registration<T> {
 
 /// Makes a worker call [`TaskHooks::recheck`](super::hooks::TaskHooks::recheck) soon, at least once
 /// for any number of calls of this function. Any context except NMI, while there is a
-/// [`Registration`].
+/// [`TaskRegistration`].
 pub fn schedule_recheck() {
     // SAFETY: Queues work, which is cancelled when the registration is dropped.
     unsafe { ktrace_schedule_recheck() }

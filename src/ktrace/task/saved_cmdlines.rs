@@ -5,9 +5,9 @@
 //!
 //! The kernel saves comms at context switches on a CPU if something was recorded there since the
 //! last save (`trace_taskinfo_save`, which [`crate::ktrace::record`] sets), from a probe on each
-//! context switch and each wakeup ([`Names`]). If ferrotrace has a probe on context switches
-//! anyway, which handles only traced tasks, that probe can save the comms instead ([`save_comms`]):
-//! then tasks that are not traced have less overhead.
+//! context switch and each wakeup ([`CmdlineRecording`]). If ferrotrace has a probe on context
+//! switches anyway, which handles only traced tasks, that probe can save the comms instead
+//! ([`save_comms`]): then tasks that are not traced have less overhead.
 //!
 //! Calls that are added to a packed record ([`crate::ktrace::compact`]) do not set this flag, so
 //! the old comm of a task that is renamed would be kept until the next packed record. Therefore a
@@ -66,9 +66,9 @@ pub(in crate::ktrace) fn find_probe() -> Option<&'static CStr> {
 ///
 /// Cmdline recording was started once for this value. The probe on renames is attached with the
 /// address in the box as its data.
-pub struct Names(KBox<u8>);
+pub struct CmdlineRecording(KBox<u8>);
 
-impl Names {
+impl CmdlineRecording {
     /// Starts cmdline recording. May sleep.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl Names {
     }
 }
 
-impl Drop for Names {
+impl Drop for CmdlineRecording {
     fn drop(&mut self) {
         // SAFETY: By the type invariant, recording was started and the probe is attached. This
         // waits until no probe runs.
@@ -98,7 +98,7 @@ impl Drop for Names {
 }
 
 /// Has the comm of `task` saved at its next context switch, even if nothing is recorded until then.
-/// For probes on renames while the comm is not saved by [`Names`].
+/// For probes on renames while the comm is not saved by [`CmdlineRecording`].
 pub fn changes(task: Task<'_>) {
     // SAFETY: `task` is alive. The flag is a per-CPU `bool` of the kernel, found by its name, and
     // may be set from any CPU: if another CPU clears it at the same time, that CPU is about to save

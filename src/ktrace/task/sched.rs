@@ -5,7 +5,7 @@
 //! C headers: `include/trace/events/sched.h`, `include/trace/events/task.h`.
 //!
 //! One type of the module implements [`SchedHooks`] and is passed to
-//! [`bind_sched_hooks!`](crate::bind_sched_hooks); a [`Registration`] of it attaches probes.
+//! [`bind_sched_hooks!`](crate::bind_sched_hooks); a [`SchedRegistration`] of it attaches probes.
 //!
 //! # Ordering of calls
 //!
@@ -46,7 +46,7 @@ use crate::ktrace::private::{
 pub use super::sched_hooks::{
     with_hooks,
     Arriving,
-    Bound,
+    BoundSchedHooks,
     Leaving,
     SchedHooks, //
 };
@@ -82,16 +82,16 @@ pub(in crate::ktrace) fn find_probes() -> Option<&'static CStr> {
 /// # Invariants
 ///
 /// `T::state()` holds the pointer in `hooks`, which came from [`KBox::into_raw`], until drop.
-pub struct Registration<T: Bound> {
+pub struct SchedRegistration<T: BoundSchedHooks> {
     hooks: *mut T,
 }
 
 // SAFETY: This owns a `T`, which is `Send`.
-unsafe impl<T: Bound> Send for Registration<T> {}
+unsafe impl<T: BoundSchedHooks> Send for SchedRegistration<T> {}
 // SAFETY: This only gives out shared references to a `T`, which is `Sync`.
-unsafe impl<T: Bound> Sync for Registration<T> {}
+unsafe impl<T: BoundSchedHooks> Sync for SchedRegistration<T> {}
 
-impl<T: Bound> Registration<T> {
+impl<T: BoundSchedHooks> SchedRegistration<T> {
     /// Attaches the probes. May sleep.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ impl<T: Bound> Registration<T> {
     }
 }
 
-impl<T: Bound> Deref for Registration<T> {
+impl<T: BoundSchedHooks> Deref for SchedRegistration<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -146,7 +146,7 @@ impl<T: Bound> Deref for Registration<T> {
     }
 }
 
-impl<T: Bound> Drop for Registration<T> {
+impl<T: BoundSchedHooks> Drop for SchedRegistration<T> {
     fn drop(&mut self) {
         // SAFETY: `new()` attached the probes. Detaching waits until no probe runs, which `free()`
         // requires.
@@ -158,7 +158,7 @@ impl<T: Bound> Drop for Registration<T> {
 }
 
 /// Makes a worker call [`SchedHooks::reclaim`] soon, at least once for any number of calls of this
-/// function. Any context except NMI, while there is a [`Registration`].
+/// function. Any context except NMI, while there is a [`SchedRegistration`].
 pub fn reclaim_later() {
     // SAFETY: Queues work, which is cancelled when the registration is dropped.
     unsafe { ktrace_sched_reclaim_later() }

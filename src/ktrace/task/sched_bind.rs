@@ -24,7 +24,7 @@ macro_rules! bind_sched_hooks {
             static STATE: AtomicPtr<$hooks> = AtomicPtr::null();
 
             // SAFETY: `state()` returns one static, which is only visible in this block.
-            unsafe impl sched::Bound for $hooks {
+            unsafe impl sched::BoundSchedHooks for $hooks {
                 fn state() -> &'static AtomicPtr<Self> {
                     &STATE
                 }

@@ -17,7 +17,7 @@ use kernel::{
 use super::{
     sched_hooks::{
         with_hooks,
-        Bound, //
+        BoundSchedHooks, //
     },
     Comm,
     Task, //
@@ -30,7 +30,7 @@ use crate::ktrace::private::{
 /// The callbacks for a type of hooks.
 pub(super) struct SchedCallbacks<T>(PhantomData<T>);
 
-impl<T: Bound> SchedCallbacks<T> {
+impl<T: BoundSchedHooks> SchedCallbacks<T> {
     pub(super) const TABLE: &'static ktrace_sched_callbacks = &ktrace_sched_callbacks {
         fork: Some(fork::<T>),
         prepare_exec: Some(prepare_exec::<T>),
@@ -45,7 +45,7 @@ impl<T: Bound> SchedCallbacks<T> {
 /// # Safety
 ///
 /// Only for `sched.c`: both tasks must be alive until this returns.
-unsafe extern "C" fn fork<T: Bound>(parent: *mut task_struct, child: *mut task_struct) {
+unsafe extern "C" fn fork<T: BoundSchedHooks>(parent: *mut task_struct, child: *mut task_struct) {
     // SAFETY: The caller guarantees that both tasks are alive.
     let (parent, child) = unsafe { (Task::from_raw(parent), Task::from_raw(child)) };
     with_hooks(|hooks: &T| hooks.fork(parent, child));
@@ -54,7 +54,7 @@ unsafe extern "C" fn fork<T: Bound>(parent: *mut task_struct, child: *mut task_s
 /// # Safety
 ///
 /// Only for `sched.c`: `task` must be alive until this returns.
-unsafe extern "C" fn prepare_exec<T: Bound>(task: *mut task_struct) {
+unsafe extern "C" fn prepare_exec<T: BoundSchedHooks>(task: *mut task_struct) {
     // SAFETY: The caller guarantees that the task is alive.
     let task = unsafe { Task::from_raw(task) };
     with_hooks(|hooks: &T| hooks.prepare_exec(task));
@@ -63,7 +63,11 @@ unsafe extern "C" fn prepare_exec<T: Bound>(task: *mut task_struct) {
 /// # Safety
 ///
 /// Only for `sched.c`: `task` must be alive and `filename` a valid C string until this returns.
-unsafe extern "C" fn exec<T: Bound>(task: *mut task_struct, old_pid: i32, filename: *const c_char) {
+unsafe extern "C" fn exec<T: BoundSchedHooks>(
+    task: *mut task_struct,
+    old_pid: i32,
+    filename: *const c_char,
+) {
     // SAFETY: The caller guarantees that the task is alive and the string valid.
     let (task, filename) = unsafe { (Task::from_raw(task), CStr::from_chars(filename)) };
     with_hooks(|hooks: &T| hooks.exec(task, old_pid, filename.to_bytes()));
@@ -72,7 +76,7 @@ unsafe extern "C" fn exec<T: Bound>(task: *mut task_struct, old_pid: i32, filena
 /// # Safety
 ///
 /// Only for `sched.c`: `task` must be alive until this returns.
-unsafe extern "C" fn changes<T: Bound>(task: *mut task_struct) {
+unsafe extern "C" fn changes<T: BoundSchedHooks>(task: *mut task_struct) {
     // SAFETY: The caller guarantees that the task is alive.
     let task = unsafe { Task::from_raw(task) };
     with_hooks(|hooks: &T| hooks.changes(task));
@@ -81,7 +85,7 @@ unsafe extern "C" fn changes<T: Bound>(task: *mut task_struct) {
 /// # Safety
 ///
 /// Only for `sched.c`: `task` must be alive until this returns, and `comm` must be a C string.
-unsafe extern "C" fn rename<T: Bound>(task: *mut task_struct, comm: *const c_char) {
+unsafe extern "C" fn rename<T: BoundSchedHooks>(task: *mut task_struct, comm: *const c_char) {
     // SAFETY: The caller guarantees that the task is alive and that `comm` is a C string.
     let (task, comm) = unsafe { (Task::from_raw(task), Comm::from_char_ptr(comm)) };
     with_hooks(|hooks: &T| hooks.rename(task, comm));
@@ -90,12 +94,12 @@ unsafe extern "C" fn rename<T: Bound>(task: *mut task_struct, comm: *const c_cha
 /// # Safety
 ///
 /// Only for `sched.c`: `task` must be alive until this returns.
-unsafe extern "C" fn exit<T: Bound>(task: *mut task_struct, group_dead: bool, now: u64) {
+unsafe extern "C" fn exit<T: BoundSchedHooks>(task: *mut task_struct, group_dead: bool, now: u64) {
     // SAFETY: The caller guarantees that the task is alive.
     let task = unsafe { Task::from_raw(task) };
     with_hooks(|hooks: &T| hooks.exit(task, group_dead, now));
 }
 
-extern "C" fn reclaim<T: Bound>() {
+extern "C" fn reclaim<T: BoundSchedHooks>() {
     with_hooks(T::reclaim);
 }

@@ -34,14 +34,14 @@ pub struct Arriving<'a> {
 
 /// Callbacks for the scheduler's tracepoints.
 ///
-/// All are called while `&self` is alive, and until [`Registration`](super::sched::Registration) is
-/// dropped. None may sleep,
-/// except [`SchedHooks::reclaim`]. Times are those of [`now_ns`](super::sched::now_ns).
+/// All are called while `&self` is alive, and until
+/// [`SchedRegistration`](super::sched::SchedRegistration) is dropped. None may sleep, except
+/// [`SchedHooks::reclaim`]. Times are those of [`now_ns`](super::sched::now_ns).
 pub trait SchedHooks: Send + Sync + Sized + 'static {
     /// Called when the CPU switches from `prev` to `next`, if at least one of them is followed
-    /// ([`super::follow`]). The probe of a [`Registration`](super::registration::Registration)
-    /// makes this call, so there must be one. The run queue's lock is held and interrupts are off;
-    /// must not allocate.
+    /// ([`super::follow`]). The probe of a
+    /// [`TaskRegistration`](super::registration::TaskRegistration) makes this call, so there must
+    /// be one. The run queue's lock is held and interrupts are off; must not allocate.
     fn switch(&self, prev: Leaving<'_>, next: Arriving<'_>, now_ns: u64);
 
     /// Called when the current task, or an interrupt on top of it, starts to wake `task`. `context`
@@ -90,8 +90,8 @@ pub trait SchedHooks: Send + Sync + Sized + 'static {
 /// # Safety
 ///
 /// `state()` must always return the same static, and only
-/// [`Registration`](super::sched::Registration) may write it.
-pub unsafe trait Bound: SchedHooks {
+/// [`SchedRegistration`](super::sched::SchedRegistration) may write it.
+pub unsafe trait BoundSchedHooks: SchedHooks {
     #[doc(hidden)]
     fn state() -> &'static AtomicPtr<Self>;
 }
@@ -100,7 +100,7 @@ pub unsafe trait Bound: SchedHooks {
 /// of the registration.
 #[doc(hidden)]
 #[inline]
-pub fn with_hooks<T: Bound>(call: impl FnOnce(&T)) {
+pub fn with_hooks<T: BoundSchedHooks>(call: impl FnOnce(&T)) {
     // SAFETY: The pointer is null or points to live hooks: callers are probes or the worker, and
     // both have finished before `free()` drops the hooks.
     if let Some(hooks) = unsafe { T::state().read_once().as_ref() } {

@@ -8,12 +8,12 @@ use kernel::{
 };
 
 use super::task_ref::Task;
-use crate::ktrace::value_names::Names;
+use crate::ktrace::value_names::ValueNames;
 
 /// The names of the states in which a task leaves its CPU, as in `sched_switch`.
 ///
 /// `R` is a task that gave up its CPU but is still runnable, `R+` a task that was preempted.
-pub const STATE_NAMES: Names = &[
+pub const STATE_NAMES: ValueNames = &[
     (0, c"R"),
     (0x1, c"S"),
     (0x2, c"D"),

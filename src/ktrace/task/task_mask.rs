@@ -9,7 +9,7 @@ use kernel::{
 
 use super::{
     follow,
-    hooks::Bound,
+    hooks::BoundTaskHooks,
     task_ref::Task,
     trace_mask, //
 };
@@ -32,7 +32,7 @@ extern "C" {
 /// Returns the bits of the trace mask for `task`, whether it runs or not. Callers must be probes,
 /// have preemption off, or be called by [`for_each`](super::all_tasks::for_each).
 #[inline]
-pub fn mask_of<T: Bound>(task: Task<'_>) -> u32 {
+pub fn mask_of<T: BoundTaskHooks>(task: Task<'_>) -> u32 {
     mask_of_next::<T>(task.pid(), || task.cpu())
 }
 
@@ -46,7 +46,7 @@ pub fn mask_of<T: Bound>(task: Task<'_>) -> u32 {
 /// bits that are valid for both tasks.
 #[doc(hidden)]
 #[inline]
-pub unsafe fn switched<T: Bound>(
+pub unsafe fn switched<T: BoundTaskHooks>(
     mask: *mut u32,
     preempt: bool,
     prev: *mut bindings::task_struct,
@@ -75,7 +75,7 @@ pub unsafe fn switched<T: Bound>(
 /// tasks. Only for probes, or with preemption off.
 #[doc(hidden)]
 #[inline]
-pub fn mask_of_next<T: Bound>(pid: i32, cpu: impl FnOnce() -> u32) -> u32 {
+pub fn mask_of_next<T: BoundTaskHooks>(pid: i32, cpu: impl FnOnce() -> u32) -> u32 {
     let always = trace_mask::always();
     let hooks = T::state().read_once();
     // SAFETY: The pointer is null or points to live hooks: callers are probes or have preemption

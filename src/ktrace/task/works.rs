@@ -61,7 +61,7 @@ impl WorkWatch {
     /// `ENOMEM`.
     pub fn new<T: WorkWatcher>(_: Resolved) -> Result<Self> {
         // SAFETY: May sleep. The probes are static; the kernel refuses to attach them twice.
-        to_result(unsafe { ktrace_watch_works(Callbacks::<T>::TABLE) })?;
+        to_result(unsafe { ktrace_watch_works(WorkCallbacks::<T>::TABLE) })?;
         // INVARIANT: The probes were attached above.
         Ok(Self(()))
     }
@@ -75,9 +75,9 @@ impl Drop for WorkWatch {
 }
 
 /// The callbacks for a type of watchers.
-struct Callbacks<T>(PhantomData<T>);
+struct WorkCallbacks<T>(PhantomData<T>);
 
-impl<T: WorkWatcher> Callbacks<T> {
+impl<T: WorkWatcher> WorkCallbacks<T> {
     const TABLE: &'static ktrace_work_callbacks = &ktrace_work_callbacks {
         queued: Some(queued::<T>),
         started: Some(started::<T>),

@@ -24,7 +24,7 @@ use crate::ktrace::{
 /// An entry of the kernel's `trace_clocks[]`. Its type has no name and is therefore not in BTF;
 /// [`check_table`] compares the first two entries with their expected content.
 #[repr(C)]
-struct Entry {
+struct TraceClock {
     read: *const c_void,
     name: *const c_char,
     in_ns: c_int,
@@ -39,15 +39,15 @@ extern "C" {
 
 /// A time that was read from a trace clock.
 #[derive(Clone, Copy)]
-pub struct Reading {
+pub struct ClockReading {
     /// The index of the clock. Times of different clocks cannot be compared.
     pub clock: u32,
     /// The time in ns.
     pub ns: u64,
 }
 
-fn entry(index: usize) -> *const Entry {
-    Data::TraceClocks.as_ptr::<Entry>().wrapping_add(index)
+fn entry(index: usize) -> *const TraceClock {
+    Data::TraceClocks.as_ptr::<TraceClock>().wrapping_add(index)
 }
 
 /// Reads the trace clock of the top trace array. Returns `None` if that is `local`, which is the
@@ -56,7 +56,7 @@ fn entry(index: usize) -> *const Entry {
 /// `tai` jumps when the time of day is set. Instead of it, this reads `mono`, which differs from it
 /// only by an offset, so durations are not affected by such jumps. Any context.
 #[inline]
-pub fn trace_clock() -> Option<Reading> {
+pub fn trace_clock() -> Option<ClockReading> {
     let top: *const abi::trace_array = Data::GlobalTrace.as_ptr();
     // SAFETY: The kernel's top trace array is static; this reads one aligned word of it.
     let clock = unsafe { addr_of!((*top).clock_id).read_volatile() };
@@ -108,14 +108,14 @@ pub fn read_of(tr: &TraceArray) -> u64 {
 }
 
 #[cold]
-fn read(clock: u32) -> Option<Reading> {
+fn read(clock: u32) -> Option<ClockReading> {
     // SAFETY: `clock_id` is the index of an entry of the constant table, whose layout
     // `check_table()` has verified.
     let entry = unsafe { entry(clock as usize).read() };
     if entry.in_ns == 0 {
         return None;
     }
-    Some(Reading {
+    Some(ClockReading {
         clock,
         // SAFETY: The function of an entry takes nothing and returns a `u64`.
         ns: unsafe { ktrace_read_clock(entry.read) },

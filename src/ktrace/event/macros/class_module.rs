@@ -27,7 +27,7 @@ macro_rules! __trace_event_class_module {
             #[repr(C)]
             pub struct Record {
                 header: $crate::ktrace::private::abi::trace_entry,
-                $(pub(super) $field: __event::field::Slot<$type>,)+
+                $(pub(super) $field: __event::field::StoredField<$type>,)+
             }
 
             const FIELDS: usize = [$(stringify!($field)),+].len();

@@ -63,7 +63,7 @@
 ///   | `hex(field)`, `hex_str(field)` | the bytes in hexadecimal, with spaces and without |
 ///   | `len(field)` | the length in bytes |
 ///
-///   `NAMES` are [`Names`](crate::ktrace::value_names::Names).
+///   `NAMES` are [`ValueNames`](crate::ktrace::value_names::ValueNames).
 ///
 /// # Context
 ///

@@ -23,9 +23,9 @@ macro_rules! __trace_event_describe {
 #[macro_export]
 macro_rules! __trace_event_value {
     ($printer:ident $record:ident symbolic($field:ident, $names:expr)) => {{
-        const NAMES: $crate::ktrace::value_names::Names = $names;
-        static TABLE: __event::show::table::Table<{ NAMES.len() }> =
-            __event::show::table::Table::new(NAMES);
+        const NAMES: $crate::ktrace::value_names::ValueNames = $names;
+        static TABLE: __event::show::table::FlagTable<{ NAMES.len() }> =
+            __event::show::table::FlagTable::new(NAMES);
         __event::show::ways::symbolic::value(
             $printer,
             &raw const (*$record).$field,
@@ -33,9 +33,9 @@ macro_rules! __trace_event_value {
         )
     }};
     ($printer:ident $record:ident flags($field:ident, $delimiter:expr, $names:expr)) => {{
-        const NAMES: $crate::ktrace::value_names::Names = $names;
-        static TABLE: __event::show::table::Table<{ NAMES.len() }> =
-            __event::show::table::Table::new(NAMES);
+        const NAMES: $crate::ktrace::value_names::ValueNames = $names;
+        static TABLE: __event::show::table::FlagTable<{ NAMES.len() }> =
+            __event::show::table::FlagTable::new(NAMES);
         __event::show::ways::flags::value(
             $printer,
             &raw const (*$record).$field,

@@ -47,8 +47,9 @@ macro_rules! trace_symbols {
                 }
             }
 
-            const NAMES: $crate::ktrace::value_names::Names = &[$(($value, $text)),+];
-            static TABLE: show::table::Table<{ NAMES.len() }> = show::table::Table::new(NAMES);
+            const NAMES: $crate::ktrace::value_names::ValueNames = &[$(($value, $text)),+];
+            static TABLE: show::table::FlagTable<{ NAMES.len() }> =
+                show::table::FlagTable::new(NAMES);
 
             // SAFETY: The enum is stored as its integer type.
             unsafe impl field::Field for $name {

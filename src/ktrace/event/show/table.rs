@@ -4,19 +4,19 @@
 
 use crate::ktrace::{
     private::abi,
-    value_names::Names, //
+    value_names::ValueNames, //
 };
 
 /// Names of values or bits in the kernel's representation.
 #[repr(transparent)]
-pub struct Table<const N: usize>([abi::trace_print_flags; N]);
+pub struct FlagTable<const N: usize>([abi::trace_print_flags; N]);
 
 // SAFETY: The table is constant, as are the strings that it points to.
-unsafe impl<const N: usize> Sync for Table<N> {}
+unsafe impl<const N: usize> Sync for FlagTable<N> {}
 
-impl<const N: usize> Table<N> {
+impl<const N: usize> FlagTable<N> {
     /// Converts `names`. `N` must be their number.
-    pub const fn new(names: Names) -> Self {
+    pub const fn new(names: ValueNames) -> Self {
         assert!(names.len() == N);
         let mut table = [const {
             abi::trace_print_flags {

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::ktrace::{
     event::{
-        field::Slot,
+        field::StoredField,
         format::{
             Argument,
             Expression,
@@ -29,7 +29,7 @@ use crate::ktrace::{
         abi,
         cstr_ext::CStrExt, //
     },
-    value_names::Names, //
+    value_names::ValueNames, //
 };
 
 // Some structs behind these pointers have no members in some configurations.
@@ -51,7 +51,7 @@ extern "C" {
 }
 
 /// Returns the C expression for the name of a field's value.
-pub const fn symbolic_expression(names: Names) -> Expression {
+pub const fn symbolic_expression(names: ValueNames) -> Expression {
     Expression::new()
         .code("__print_symbolic(REC->")
         .field()
@@ -60,21 +60,21 @@ pub const fn symbolic_expression(names: Names) -> Expression {
 }
 
 /// A function from a record to one of its fields, which determines the type of the field.
-pub type Path<R, F> = fn(&R) -> &Slot<F>;
+pub type FieldPath<R, F> = fn(&R) -> &StoredField<F>;
 
 /// Prints the field in the default format of its type.
 pub mod plain {
     use super::{
         Argument,
-        Path,
+        FieldPath,
         Printer,
         Show,
-        Slot, //
+        StoredField, //
     };
 
     /// Returns the argument that prints the field in its default format.
     #[doc(hidden)]
-    pub const fn describe<R, F: Show>(field: &'static str, _: Path<R, F>) -> Argument {
+    pub const fn describe<R, F: Show>(field: &'static str, _: FieldPath<R, F>) -> Argument {
         Argument::new(F::FAMILY, field, F::EXPRESSION)
     }
 
@@ -84,8 +84,8 @@ pub mod plain {
     ///
     /// `slot` must be this field in the record that `printer` is at. It need not be aligned.
     #[doc(hidden)]
-    pub unsafe fn value<F: Show>(printer: &Printer, slot: *const Slot<F>) -> F::Value {
-        // SAFETY: The caller guarantees what `Show::value()` requires; a `Slot<F>` has the
+    pub unsafe fn value<F: Show>(printer: &Printer, slot: *const StoredField<F>) -> F::Value {
+        // SAFETY: The caller guarantees what `Show::value()` requires; a `StoredField<F>` has the
         // layout of `F::Stored`.
         unsafe { F::value(printer, slot.cast()) }
     }
@@ -100,18 +100,18 @@ pub mod symbolic {
         Argument,
         AsInteger,
         Family,
-        Names,
-        Path,
+        FieldPath,
         Printer,
-        Slot, //
+        StoredField, //
+        ValueNames,
     };
 
     /// Returns the argument that prints the name of the field's value.
     #[doc(hidden)]
     pub const fn describe<R, F: AsInteger>(
         field: &'static str,
-        _: Path<R, F>,
-        names: Names,
+        _: FieldPath<R, F>,
+        names: ValueNames,
     ) -> Argument {
         let expression = symbolic_expression(names);
         Argument::new(Family::Str, field, expression)
@@ -125,7 +125,7 @@ pub mod symbolic {
     #[doc(hidden)]
     pub unsafe fn value<F: AsInteger>(
         printer: &Printer,
-        slot: *const Slot<F>,
+        slot: *const StoredField<F>,
         names: &'static [abi::trace_print_flags],
     ) -> *const c_char {
         // SAFETY: The caller guarantees that `slot` is a field of this type in the record.
@@ -145,19 +145,19 @@ pub mod flags {
         CStrExt,
         Expression,
         Family,
-        Names,
-        Path,
+        FieldPath,
         Printer,
-        Slot, //
+        StoredField, //
+        ValueNames,
     };
 
     /// Returns the argument that prints the names of the field's bits.
     #[doc(hidden)]
     pub const fn describe<R, F: AsInteger>(
         field: &'static str,
-        _: Path<R, F>,
+        _: FieldPath<R, F>,
         delimiter: &'static CStr,
-        names: Names,
+        names: ValueNames,
     ) -> Argument {
         let expression = Expression::new()
             .code("__print_flags(REC->")
@@ -177,7 +177,7 @@ pub mod flags {
     #[doc(hidden)]
     pub unsafe fn value<F: AsInteger>(
         printer: &Printer,
-        slot: *const Slot<F>,
+        slot: *const StoredField<F>,
         delimiter: &'static CStr,
         names: &'static [abi::trace_print_flags],
     ) -> *const c_char {
@@ -205,16 +205,16 @@ macro_rules! hexadecimal {
                 Expression,
                 Family,
                 Items,
-                Path,
+                FieldPath,
                 Printer,
-                Slot, //
+                StoredField, //
             };
 
             /// Returns the argument that prints the field's bytes in hexadecimal.
             #[doc(hidden)]
             pub const fn describe<R, F: Items>(
                 field: &'static str,
-                _: Path<R, F>,
+                _: FieldPath<R, F>,
             ) -> Argument {
                 let expression = Expression::new()
                     .code($function)
@@ -234,7 +234,7 @@ macro_rules! hexadecimal {
             #[doc(hidden)]
             pub unsafe fn value<F: Items>(
                 printer: &Printer,
-                slot: *const Slot<F>,
+                slot: *const StoredField<F>,
             ) -> *const c_char {
                 // SAFETY: The caller guarantees that `slot` is a field of this type in the
                 // record. The text is written to the iterator's own buffer.
@@ -264,15 +264,15 @@ pub mod len {
         Argument,
         Dynamic,
         Family,
-        Path,
+        FieldPath,
         Printer,
-        Slot,
+        StoredField,
         LEN, //
     };
 
     /// Returns the argument that prints the length of the field.
     #[doc(hidden)]
-    pub const fn describe<R, F: Dynamic>(field: &'static str, _: Path<R, F>) -> Argument {
+    pub const fn describe<R, F: Dynamic>(field: &'static str, _: FieldPath<R, F>) -> Argument {
         Argument::new(Family::Signed(""), field, LEN)
     }
 
@@ -282,7 +282,7 @@ pub mod len {
     ///
     /// `slot` must be this field in the record that `printer` is at. It need not be aligned.
     #[doc(hidden)]
-    pub unsafe fn value<F: Dynamic>(printer: &Printer, slot: *const Slot<F>) -> c_int {
+    pub unsafe fn value<F: Dynamic>(printer: &Printer, slot: *const StoredField<F>) -> c_int {
         // SAFETY: The caller guarantees that `slot` is a `__data_loc` field of the record.
         unsafe { printer.dynamic(slot.cast()) }.1 as c_int
     }

@@ -42,9 +42,9 @@ use pack::{
     Pack, //
 };
 use word::{
-    Call,
     DecodedItem,
     Item, //
+    PackedCall,
 };
 
 /// The decoder of the packs of a recording.
@@ -144,7 +144,7 @@ impl Packs {
 }
 
 fn kind(item: &DecodedItem, symbols: &mut Symbols<'_>) -> Kind<'static> {
-    let mut id = |call: &Call| CallId {
+    let mut id = |call: &PackedCall| CallId {
         func: symbols.func(call.func as u64),
         depth: call.depth,
     };
