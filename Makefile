@@ -11,8 +11,8 @@ export ARCH KERNEL KDIR PLUGINS EXTRA OUT CLIENTS SMP LOAD TIMEOUT MEM T JSON RE
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all module tools run run-guest demo test test-all host-test bench bench-docs check \
-	viewers-test setup clean distclean help
+.PHONY: all module tools run run-guest demo test test-all host-test bench \
+	bench-compare bench-docs check viewers-test setup clean distclean help
 .NOTPARALLEL:
 
 all:
@@ -53,6 +53,9 @@ host-test:
 
 bench:
 	@scripts/bench.sh
+
+bench-compare:
+	@scripts/bench.sh compare
 
 bench-docs:
 	@scripts/env.sh python3 bench/docs.py write $(JSON)
@@ -109,8 +112,10 @@ help:
 #: make viewers-test   show recordings in Perfetto, speedscope, Chromium and KernelShark
 #: make bench          count the instructions that tracing adds, compare with the kernel's own
 #:                     tracers, and measure the time; JSON=file writes the results as JSON
+#: make bench-compare  count the instructions that other tools (perf, trace-cmd, bpftrace, a BPF
+#:                     program) and ferrotrace add when they answer the same question
 #: make bench-docs     replace the numbers in all documents by those of JSON='file...', results of
-#:                     make bench
+#:                     make bench and make bench-compare
 #: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch, style, layers, numbers
 #: make tools          build the command `ferrotrace` and the plugin of trace-cmd, and install them
 #:                     in ~/.local, or in PLUGINS=directory, BIN=directory, DATADIR=directory

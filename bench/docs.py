@@ -4,10 +4,12 @@
 
 Keeps the numbers in the documents equal to those of docs/performance-table.md.
 
-  check  compares the chart docs/performance.svg, and the texts that bench/quotes.py lists, with the
-         table. Prints each difference; exits with 1 if there is one
-  write  replaces the tables by the results of `make bench JSON=FILE`, then the chart and the
-         numbers in the texts. Rows of an architecture that no FILE contains are kept
+  check  compares the chart docs/performance.svg, the table of commands in docs/comparison.md, and
+         the texts that bench/quotes.py lists, with the tables. Prints each difference; exits with 1
+         if there is one
+  write  replaces the tables by the results of `make bench JSON=FILE` or `make bench-compare
+         JSON=FILE`, then everything that is compared with them. Tables that no FILE is about, and
+         rows of an architecture that no FILE contains, are kept
 """
 
 import json
@@ -21,6 +23,10 @@ import report
 TOP = pathlib.Path(__file__).resolve().parent.parent
 TABLE = 'docs/performance-table.md'
 CHART = 'docs/performance.svg'
+
+# The table of commands in docs/comparison.md: in millions of instructions, with those of arm64 in
+# parentheses.
+COMMANDS_HEADER = '| question | command | the process | the others | the command itself | KiB |'
 
 # The rows of the chart: for each operation, the row of the table and the label and colour of a bar.
 # The colour `k` is the kernel's tracer, in whose columns the number is.
@@ -52,10 +58,11 @@ BARS = [
 
 
 class Table:
-    """The rows of one architecture in the table of instructions."""
+    """The rows of one architecture in the table of instructions, and in that of commands."""
 
-    def __init__(self, rows, arch):
+    def __init__(self, rows, commands, arch):
         self.arch = arch
+        self.commands = commands
         self.rows = {}
         for row in rows:
             # Rows for the costs of another tracer have the same name; they are found by both names.
@@ -111,6 +118,22 @@ def chart(table):
     return head + ''.join(parts) + '</svg>\n'
 
 
+def with_commands(tables):
+    """Returns docs/comparison.md with the table of commands."""
+    others = {row[2]: row[3:] for row in tables[1].commands}
+
+    def both(row, column, unit):
+        value, other = int(row[column]), others.get(row[2], [])[column - 3:][:1]
+        text = '{:,.1f}'.format(value / unit)
+        return text + ''.join(' ({:,.1f})'.format(int(other) / unit) for other in other)
+
+    rows = [[row[1], row[2], both(row, 3, 1000), both(row, 4, 1000), both(row, 5, 1000),
+             both(row, 6, 1024)] for row in tables[0].commands]
+    text = read(quotes.COMPARISON)
+    _, begin, end = read_rows(text, COMMANDS_HEADER)
+    return text[:begin] + ''.join(map(report.line, rows)) + text[end:]
+
+
 def read(name):
     """Returns the text of a file of the project."""
     return (TOP / name).read_text(encoding='utf-8')
@@ -119,7 +142,7 @@ def read(name):
 def read_rows(text, header):
     """Returns the rows of the table with this header, as lists of cells, and its place in text."""
     begin = text.index('\n', text.index('| ---', text.index(header))) + 1
-    end = text.find('\n\n', begin) + 1 or len(text)
+    end = re.compile(r'(\|.*\n)*').match(text, begin).end()
     return [[cell.strip() for cell in line[1:-1].split('|')]
             for line in text[begin:end].splitlines()], begin, end
 
@@ -146,7 +169,10 @@ def quoted(tables):
 def tables_of(text):
     """Returns the rows of x86_64 and those of arm64."""
     rows = read_rows(text, report.HEADER)[0]
-    return [Table([row for row in rows if row[0] == arch], arch) for arch in ('x86_64', 'arm64')]
+    commands = read_rows(text, report.COMPARE_HEADER)[0]
+    return [Table([row for row in rows if row[0] == arch],
+                  [row for row in commands if row[0] == arch], arch)
+            for arch in ('x86_64', 'arm64')]
 
 
 def check():
@@ -154,6 +180,9 @@ def check():
     tables = tables_of(read(TABLE))
     wrong = ['{}: is not the chart of {}: write it again'.format(CHART, TABLE)
              ] if read(CHART) != chart(tables[0]) else []
+    if read(quotes.COMPARISON) != with_commands(tables):
+        wrong.append('{}: has not the commands of {}: write it again'.format(
+            quotes.COMPARISON, TABLE))
     wrong += ['{}: not found, with numbers from {}: {}'.format(name, TABLE, quote)
               for name, quote in quoted(tables) if not find(quote, read(name))]
     for finding in wrong:
@@ -168,13 +197,18 @@ def write(paths):
         with open(path, encoding='utf-8') as file:
             rows += json.load(file)
     limits = report.read_limits(TOP / 'bench' / 'limits')
-    old = read(TABLE)
-    new = replace_rows(old, report.HEADER, [report.cells(row, limits) for row in rows])
+    old = new = read(TABLE)
+    commands = [report.compare_cells(row) for row in rows if 'command' in row]
+    rows = [row for row in rows if 'row' in row]
+    if commands:
+        new = replace_rows(new, report.COMPARE_HEADER, commands)
+    if rows:
+        new = replace_rows(new, report.HEADER, [report.cells(row, limits) for row in rows])
     times = [report.wall_cells(row) for row in rows if row.get('wallclock_least') is not None]
     if times:
         new = replace_rows(new, report.WALL_HEADER, times)
     before, after = tables_of(old), tables_of(new)
-    texts = {TABLE: new, CHART: chart(after[0])}
+    texts = {TABLE: new, CHART: chart(after[0]), quotes.COMPARISON: with_commands(after)}
     for (name, quote), (_, now) in zip(quoted(before), quoted(after)):
         text = texts.get(name) or read(name)
         match = find(quote, text)

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Usage: report.py table|check JSON-FILE LIMITS FILE...
+"""Usage: report.py table|check|compare JSON-FILE LIMITS FILE...
 
 Makes a table of what bench/rows and bench/surroundings have printed, each FILE named for its
 architecture, and another of what bench/wallclock has printed, which is in the same directory; or
-compares the former with LIMITS. JSON-FILE may be empty.
+compares the former with LIMITS. With `compare`, makes a table of what bench/compare has printed.
+JSON-FILE may be empty.
 """
 
 import json
@@ -12,6 +13,7 @@ import os
 import sys
 
 HEADER = '| | row | added | bytes | compared with | added | bytes | ratio | at most |'
+COMPARE_HEADER = '| | question | command | process | others | tool | bytes |'
 WALL_HEADER = '| | row | compared with | ratio of time, median | least | most |'
 
 
@@ -111,6 +113,39 @@ def wall_table(times):
         print(line(row), end='')
 
 
+def read_compared(path):
+    """Returns the rows of bench/compare for one architecture."""
+    names = ['question', 'command', 'process', 'others', 'tool', 'bytes']
+    with open(path, encoding='utf-8') as lines:
+        return [{'arch': os.path.basename(path), **{
+            name: value if name in names[:2] else int(value)
+            for name, value in zip(names, text.rstrip('\n').split('\t'))}} for text in lines]
+
+
+def compare_cells(row):
+    """Returns the cells of a row of the table of commands. Instructions are in thousands."""
+    return [row['arch'], row['question'],
+            '`{}`'.format(row['command']) if row['question'] else row['command'],
+            *('{:.0f}'.format(row[column] / 1000) for column in ('process', 'others', 'tool')),
+            str(row['bytes'])]
+
+
+def compare_table(rows):
+    """Prints the table of commands."""
+    print(COMPARE_HEADER)
+    print('| --- | --- | --- | ---: | ---: | ---: | ---: |')
+    for row in rows:
+        print(line(compare_cells(row)), end='')
+
+
+def write_json(path, rows):
+    """Writes the rows to a file, if its name is not empty."""
+    if path:
+        with open(path, 'w', encoding='utf-8') as file:
+            json.dump(rows, file, indent=1)
+            file.write('\n')
+
+
 def check(rows, limits):
     """Compares the rows with their limits. Returns the number of failures."""
     passed = failed = 0
@@ -136,6 +171,11 @@ def check(rows, limits):
 def main():
     """Does what the arguments say, and returns the exit status."""
     how, out, limits_path, *paths = sys.argv[1:]
+    if how == 'compare':
+        rows = [row for path in paths for row in read_compared(path)]
+        write_json(out, rows)
+        compare_table(rows)
+        return 0
     limits = read_limits(limits_path)
     rows = [row for path in paths for row in read_rows(path)]
     times = [] if how == 'check' else [row for path in paths for row in read_wallclock(path)]
@@ -145,10 +185,7 @@ def main():
             row['bytes_limit' if limit['what'] == 'bytes' else 'limit'] = limit['aim']
         row['wallclock_ratio'], row['wallclock_least'], row['wallclock_most'] = ratios.get(
             (row['arch'], row['row']), [None] * 3)
-    if out:
-        with open(out, 'w', encoding='utf-8') as file:
-            json.dump(rows, file, indent=1)
-            file.write('\n')
+    write_json(out, rows)
     if how == 'check':
         return 1 if check(rows, limits) else 0
     table(rows, limits)

@@ -3,9 +3,10 @@
 # Usage: clients-make.sh ARCH DIRECTORY all|trace-cmd
 #
 # Makes DIRECTORY/clients.cpio, another archive for the initramfs: trace-cmd, and with `all` also
-# perf, bpftrace, and a small compiler as a workload (bench/surroundings). They are from Debian's
-# packages, with the libraries that they load and nothing else. The packages are only unpacked, so
-# those of another architecture need no emulation. Run in the build environment.
+# perf, bpftrace, bpftool (bench/compare), and a small compiler as a workload (bench/surroundings).
+# They are from Debian's packages, with the libraries that they load and nothing else. The packages
+# are only unpacked, so those of another architecture need no emulation. Run in the build
+# environment.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/../scripts/lib.sh"
@@ -16,9 +17,9 @@ deb=$(debian_arch "$arch")
 tree=$dir/tree root=$dir/root
 case $set in
 all)
-	what='trace-cmd, perf, bpftrace and tcc (100 MB)'
-	more='linux-perf/trixie-backports bpftrace tcc'
-	programs='trace-cmd perf bpftrace tcc' ;;
+	what='trace-cmd, perf, bpftrace, bpftool and tcc (100 MB)'
+	more='linux-perf/trixie-backports bpftool/trixie-backports bpftrace tcc'
+	programs='trace-cmd perf bpftrace bpftool tcc' ;;
 trace-cmd) what=trace-cmd more='' programs=trace-cmd ;;
 esac
 
@@ -53,7 +54,7 @@ take() {
 pack() {
 	lib=$(cd "$tree" && echo usr/lib/*-linux-gnu)
 	for program in $programs; do
-		take "usr/bin/$program"
+		take "usr/bin/$program" "$(cd "$tree" && echo usr/*bin/"$program")"
 	done
 	for plugin in "$tree/$lib"/traceevent/plugins/*.so; do
 		take "${plugin#"$tree/"}"

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: [ARCH=...] [JSON=FILE] bench.sh [check]
+# Usage: [ARCH=...] [JSON=FILE] bench.sh [check | compare]
 #
 # Counts the guest instructions that tracing adds to an operation, for ferrotrace and for the
 # kernel's own tracers, on the stock kernel of one architecture or of both (bench/rows,
 # bench/surroundings). Prints a table (bench/report.py), and another one with ratios of time
 # (bench/wallclock); writes the same data to FILE as JSON. Then measures how fast the command reads
 # a recording (scripts/bench-reading.sh). With `check`, only compares the numbers of the first table
-# with bench/limits, and prints `N passed, N failed, N skipped` as the last line.
+# with bench/limits, and prints `N passed, N failed, N skipped` as the last line. With `compare`,
+# asks the same questions of ferrotrace and of other tools instead (bench/compare).
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -30,14 +31,15 @@ count() {
 
 # count_all ARCHITECTURE: writes all rows of it to build/bench-ARCHITECTURE/ARCHITECTURE.
 count_all() {
-	if [ "$how" = check ]; then
-		count "$1" 'rows limits' 1 1 trace-cmd
-	else
+	case $how in
+	check) count "$1" 'rows limits' 1 1 trace-cmd ;;
+	compare) count "$1" compare 1 1 1 ;;
+	*)
 		count "$1" wallclock 0 1 0
 		count "$1" rows 1 1 trace-cmd
-		count "$1" surroundings 1 8 1
-	fi
-	cat "$_out/rows" "$_out/surroundings" 2>/dev/null >"$_out/$1" || :
+		count "$1" surroundings 1 8 1 ;;
+	esac
+	cat "$_out/rows" "$_out/surroundings" "$_out/compare" 2>/dev/null >"$_out/$1" || :
 }
 
 # pack_job ARCHITECTURE DIRECTORY: makes job.tar.gz, which bench/surroundings compiles: three
@@ -69,16 +71,21 @@ for arch in ${ARCH:-x86_64 arm64}; do
 	rm -rf "$out"
 	mkdir -p "$out/extra"
 	cp "$top/bench/rows" "$top/bench/surroundings" "$top/bench/wallclock" \
-		"$top/bench/functions" "$out/extra"
-	[ "$how" = check ] || pack_job "$arch" "$out/extra"
+		"$top/bench/functions" "$top/bench/compare" "$top"/bench/*.bt "$out/extra"
+	[ "$how" != table ] || pack_job "$arch" "$out/extra"
 	cross=$(cross_compile "$arch")
 	"$top/scripts/env.sh" "${cross#*=}strip" --strip-debug -o "$out/extra/ktrace_test.ko" \
 		"$top/build/debian-$arch/ktrace_test.ko"
 	ARCH=$arch "$top/scripts/tools.sh"
 	"$top/scripts/env.sh" "${cross#*=}strip" -o "$out/extra/ferrotrace" \
 		"$top/build/tools-$arch/ferrotrace"
-	"$top/scripts/env.sh" "${cross#*=}gcc" -static -O2 -Wall -Wextra -Werror -pthread \
-		-o "$out/extra/measure" "$top/bench/measure.c"
+	for program in measure crowd; do
+		"$top/scripts/env.sh" "${cross#*=}gcc" -static -O2 -Wall -Wextra -Werror -pthread \
+			-o "$out/extra/$program" "$top/bench/$program.c"
+	done
+	"$top/scripts/env.sh" clang-19 -target bpf -mcpu=v3 -ffreestanding -g -O2 \
+		-Wall -Wextra -Werror -D"__${arch}__" -o "$out/extra/slow.bpf.o" \
+		-c "$top/bench/slow.bpf.c"
 	set -- "$@" "$out/$arch"
 done
 # Run the guests concurrently: the number of instructions does not depend on how long they take.
@@ -93,4 +100,4 @@ for guest in $guests; do
 	wait "$guest"
 done
 "$top/scripts/env.sh" python3 "$top/bench/report.py" "$how" "${JSON:-}" "$top/bench/limits" "$@"
-[ "$how" = check ] || "$top/scripts/bench-reading.sh"
+[ "$how" != table ] || "$top/scripts/bench-reading.sh"
