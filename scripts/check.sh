@@ -3,9 +3,10 @@
 # Usage: check.sh [CHECK...]
 #
 # Runs all checks that do not run the module: rustfmt, clippy, rustdoc, shellcheck, the kernel's
-# checkpatch, scripts/style.py (language, columns, subjects), scripts/layers.py (layers) and
-# bench/docs.py (numbers), or some of these. No check may have a finding. All tools are those of the
-# build environment. The last line of output is `N passed, N failed, 0 skipped`.
+# checkpatch, scripts/style.py (language, columns, subjects), scripts/layers.py (layers),
+# scripts/messages.py (messages) and bench/docs.py (numbers), or some of these. No check may have a
+# finding. All tools are those of the build environment. The last line of output is
+# `N passed, N failed, 0 skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -86,6 +87,10 @@ check_layers() {
 	files src | in_env python3 scripts/layers.py
 }
 
+check_messages() {
+	files src | in_env python3 scripts/messages.py
+}
+
 check_numbers() {
 	in_env python3 bench/docs.py check
 }
@@ -104,7 +109,7 @@ check_subjects() {
 
 passed=0 failed=0
 mkdir -p "$out"
-[ $# -gt 0 ] || set -- language columns subjects layers numbers \
+[ $# -gt 0 ] || set -- language columns subjects layers messages numbers \
 	rustfmt clippy rustdoc shellcheck checkpatch
 for name; do
 	start=$(date +%s)
