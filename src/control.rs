@@ -136,7 +136,8 @@ static FILES: &[Description] = &[
     Description {
         name: c"set_comm",
         kind: Kind::List(ListName::Comm),
-        help: "patterns of task names to trace (* ? [a-z]; \\ before a space), like 'nginx* kworker/*'",
+        help: "patterns of task names to trace (* ? [a-z]; \\ before a space), for example \
+               'nginx* kworker/*'",
     },
     Description {
         name: c"set_notrace_comm",
@@ -146,7 +147,8 @@ static FILES: &[Description] = &[
     Description {
         name: c"set_cgroup",
         kind: Kind::List(ListName::Cgroup),
-        help: "cgroups (v2) whose tasks to trace, with all below, like '/system.slice/cron.service'",
+        help: "cgroups (v2) whose tasks to trace, with all below, for example \
+               '/system.slice/cron.service'",
     },
     Description {
         name: c"set_notrace_cgroup",
@@ -157,12 +159,13 @@ static FILES: &[Description] = &[
     Description {
         name: c"follow_fork",
         kind: Kind::FollowFork,
-        help: "1: trace the children of traced tasks, 0: do not",
+        help: "0 or 1: whether the children of traced tasks are traced, for example 1",
     },
     Description {
         name: c"follow_work",
         kind: Kind::FollowWork,
-        help: "1: trace the work that traced tasks queue on workqueues (event task_work), 0: do not",
+        help: "0 or 1: whether the work that traced tasks queue on workqueues is traced (event \
+               task_work), for example 1",
     },
     Description {
         name: c"max_graph_depth",
@@ -177,13 +180,14 @@ static FILES: &[Description] = &[
     Description {
         name: c"profile",
         kind: Kind::Profile,
-        help: "times by function, task, place, waker and section in us; enable with options/ferro-profile; a write resets it",
+        help: "times in us by function, task, place, waker, section; needs ferro-profile; \
+               any text, for example 0, resets it",
     },
     Description {
         name: c"profile_folded",
         kind: Kind::Paths,
-        help: "times in ns by path of calls, for flame graphs; enable with \
-               options/ferro-profile and options/ferro-profile-paths; a write resets it",
+        help: "times in ns by path of calls, for flame graphs; needs ferro-profile and \
+               ferro-profile-paths; any text, for example 0, resets it",
     },
     Description {
         name: c"triggers",
@@ -194,12 +198,13 @@ static FILES: &[Description] = &[
     Description {
         name: c"chain_thresh",
         kind: Kind::ChainThresh,
-        help: "least blocked time in us whose wakers are followed (event task_chain), like 20000; 0: none",
+        help: "least blocked time in us whose wakers are followed (event task_chain), for example \
+               20000; 0 means none",
     },
     Description {
         name: c"stats",
         kind: Kind::Stats,
-        help: "numbers of tasks and records, and of everything that was lost",
+        help: "numbers of tasks and records, and of everything that was lost; read-only",
     },
 ];
 

@@ -76,8 +76,8 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "\
-# profile: times by function, task, place, waker and section in us; enable with options\
-/ferro-profile; a write resets it
+# profile: times in us by function, task, place, waker, section; needs ferro-profile; any text,\
+ for example 0, resets it
 # 5291 KiB; quantiles are off by 6.25 % at most
 # dropped: 0 calls, 0 task times, 0 block times, 0 sections, 0 paths
 # calls        total          run         wait        block          min          max          p50\
