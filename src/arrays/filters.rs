@@ -19,6 +19,7 @@ use crate::{
     },
     ktrace::task::{
         cgroups::CgroupWatch,
+        name_watch::NameWatch,
         registration::TaskRegistration,
         trace_mask, //
     },
@@ -51,9 +52,14 @@ impl State {
         Ok(())
     }
 
-    /// Attaches the probe on moves to other cgroups, if `filter` needs it. The task hooks must be
-    /// registered.
-    fn open_cgroup_watch(&mut self, filter: &Filter) -> Result {
+    /// Attaches the probe on moves to other cgroups, and the hook on names that were written, if
+    /// `filter` needs them. The task hooks must be registered.
+    fn open_filter_watches(&mut self, filter: &Filter) -> Result {
+        if let (true, None, Some(task_filter)) =
+            (filter.needs_comm(), &self.name_watch, &self.task_filter)
+        {
+            self.name_watch = Some(NameWatch::new(task_filter)?);
+        }
         if let (true, None, Some(task_filter)) = (
             filter.needs_cgroups(),
             &self.cgroup_watch,
@@ -64,11 +70,15 @@ impl State {
         Ok(())
     }
 
-    /// Detaches the probe on moves and unregisters the task hooks, if they are no longer needed.
+    /// Detaches the probes on moves and on names, and unregisters the task hooks, if they are no
+    /// longer needed.
     pub(super) fn close_watch(&mut self) {
         let filtered = self.arrays.iter().any(|array| !array.filter.is_empty());
         if !self.arrays.iter().any(|array| array.filter.needs_cgroups()) {
             self.cgroup_watch = None;
+        }
+        if !self.arrays.iter().any(|array| array.filter.needs_comm()) {
+            self.name_watch = None;
         }
         if !filtered && self.accounting.is_none() {
             self.past_lost = self.filter_updates_lost();
@@ -101,7 +111,7 @@ impl State {
         let slot = self.take_slot(at)?;
         if let Err(error) = self
             .open_watch()
-            .and_then(|()| self.open_cgroup_watch(&filter))
+            .and_then(|()| self.open_filter_watches(&filter))
         {
             self.drop_idle_slot(at);
             self.close_watch();

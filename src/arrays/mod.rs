@@ -56,6 +56,7 @@ use crate::{
         task::{
             cgroups::CgroupWatch,
             irqs::IrqWatch,
+            name_watch::NameWatch,
             registration::TaskRegistration,
             saved_cmdlines::CmdlineRecording,
             sched,
@@ -204,6 +205,8 @@ pub(crate) struct State {
     /// The probe on moves of tasks to other cgroups, while a filter depends on it. It refers to
     /// `task_filter`, so it is dropped before it.
     cgroup_watch: Option<CgroupWatch>,
+    /// The hook on names that were written, in the same way.
+    name_watch: Option<NameWatch>,
     /// The filter decisions, while a trace array has a filter or tasks are accounted.
     ///
     /// The task accounting is called from the `sched_switch` probe of this registration, and its
@@ -249,6 +252,7 @@ impl State {
             next_serial: 1,
             works: None,
             cgroup_watch: None,
+            name_watch: None,
             task_filter: None,
             accounting: None,
             listened: false,

@@ -39,11 +39,11 @@ struct trace_iterator;
 struct ktrace_task_callbacks {
 	void (*new_task)(struct task_struct *parent, struct task_struct *child);
 	void (*rename)(struct task_struct *task, const char *comm);
+	void (*name_written)(struct task_struct *task);
 	void (*prepare_exec)(struct task_struct *task);
 	void (*exec)(struct task_struct *task, pid_t old_pid);
 	void (*moved)(struct task_struct *task);
 	void (*free)(struct task_struct *task);
-	void (*recheck)(void);
 	void (*reclaim)(void);
 };
 

@@ -67,7 +67,6 @@ void ktrace_detach_task_probes(void);
 const char *ktrace_find_name_probe(void);
 int ktrace_attach_name_probe(void *user);
 void ktrace_detach_name_probe(void *user);
-void ktrace_schedule_recheck(void);
 void ktrace_reclaim_later(void);
 void ktrace_visit_tasks(void *visitor);
 
@@ -102,6 +101,8 @@ u64 ktrace_cgroup_id(const void *cgroup, unsigned int up);
 u64 ktrace_cgroup_root_id(void);
 u64 ktrace_cgroup_find(const char *path);
 int ktrace_cgroup_path(u64 id, char *path, size_t size);
+int ktrace_watch_names(const struct ktrace_task_callbacks *callbacks);
+bool ktrace_unwatch_names(void);
 int ktrace_watch_cgroups(const struct ktrace_task_callbacks *callbacks);
 void ktrace_unwatch_cgroups(const struct ktrace_task_callbacks *callbacks);
 

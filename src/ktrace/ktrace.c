@@ -17,6 +17,7 @@
 #include "record/marker_export.c"
 #include "task/task.c"
 #include "task/trace_mask.c"
+#include "task/name_watch.c"
 #include "task/saved_cmdlines.c"
 #include "task/sched.c"
 #include "task/signals.c"

@@ -24,10 +24,7 @@ use kernel::{
 use super::{
     filter_updates::FilterUpdates,
     filters::Filters,
-    inherited::{
-        InheritedFlags,
-        PendingExecs, //
-    },
+    inherited::InheritedFlags,
     task_info::{
         CgroupInfo,
         TaskInfo, //
@@ -38,12 +35,22 @@ use crate::ktrace::{
     sync::published::Published,
     task::{
         cgroups::Cgroup,
+        hooks::TaskHooks,
         pid_map::PidMap,
         registration::reclaim_later,
-        trace_mask::SLOTS,
+        sched,
+        task_mask::refresh_trace_mask,
+        trace_mask::{
+            self,
+            SLOTS, //
+        },
+        Comm,
         Task, //
     },
 };
+
+/// Number of attempts to evaluate a task without holding the lock.
+const UNLOCKED_ATTEMPTS: u32 = 3;
 
 /// The filter decisions for all tasks.
 #[pin_data]
@@ -77,12 +84,7 @@ impl TaskFilter {
                     by_name: Atomic::new(0),
                     by_cgroup: Atomic::new(0),
                 },
-                rules <- new_spinlock!(FilterUpdates {
-                    generation: 1,
-                    round: 1,
-                    scanning: false,
-                    pending_execs: PendingExecs::default(),
-                }),
+                rules <- new_spinlock!(FilterUpdates::default()),
                 lost: Atomic::new(0),
             }),
             GFP_KERNEL,
@@ -131,40 +133,84 @@ impl TaskFilter {
         }
     }
 
-    /// Evaluates all filters for a task with this cgroup and inherited selection. Any context.
-    fn evaluate(&self, info: &TaskInfo, cgroup: &CgroupInfo<'_>, flags: InheritedFlags) -> u32 {
-        let task = info.with_cgroup(cgroup);
-        let mut mask = 0;
-        self.filters.for_each(|slot, filter| {
-            let traced = filter.evaluate(&task, flags.inherited(slot));
-            mask |= u32::from(traced) << slot;
-        });
-        mask
+    /// Calls `evaluate` with the attributes of a task, its cgroup and its inherited selection. Its
+    /// name is `reported`, which is about to be written, or the task's own. Returns the attributes
+    /// and the result, with `rules` held, and still valid.
+    ///
+    /// `rules` is not held during `evaluate`, unless the attributes have changed each time in
+    /// between, as they do for a task that is renamed all the time.
+    pub(super) fn evaluate_with<T>(
+        &self,
+        task: Task<'_>,
+        reported: Option<Comm>,
+        evaluate: impl Fn(&TaskInfo, &CgroupInfo<'_>, InheritedFlags) -> T,
+    ) -> (Guard<'_, FilterUpdates, SpinLockBackend>, TaskInfo, T) {
+        let guard = rcu::read_lock();
+        let info = || TaskInfo::new(task, reported.unwrap_or(task.comm()));
+        for _ in 0..UNLOCKED_ATTEMPTS {
+            let info = info();
+            let (generation, flags) = {
+                let rules = self.rules.lock();
+                (rules.generation, self.inherited(&rules, &info))
+            };
+            let cgroup = self.cgroup_of(task, &guard);
+            let result = evaluate(&info, &cgroup, flags);
+            let rules = self.rules.lock();
+            if rules.generation == generation
+                && task.pid() == info.pid
+                && (reported.is_some() || task.comm() == info.comm)
+                && self.inherited(&rules, &info) == flags
+                && self.cgroup_of(task, &guard) == cgroup
+            {
+                return (rules, info, result);
+            }
+        }
+        let rules = self.rules.lock();
+        let info = info();
+        let flags = self.inherited(&rules, &info);
+        let result = evaluate(&info, &self.cgroup_of(task, &guard), flags);
+        (rules, info, result)
     }
 
-    /// Evaluates all filters for a task, with its attributes in `info`, without holding `rules`.
-    /// Returns the mask, with `rules` held, in the generation and for the cgroup that the mask
-    /// belongs to.
+    /// Evaluates all filters for a task, as [`evaluate_with`](Self::evaluate_with) does. Returns
+    /// the mask.
     pub(super) fn decide(
         &self,
         task: Task<'_>,
-        info: &TaskInfo,
-    ) -> (Guard<'_, FilterUpdates, SpinLockBackend>, u32) {
-        let guard = rcu::read_lock();
-        loop {
-            let (generation, flags) = {
-                let rules = self.rules.lock();
-                (rules.generation, self.inherited(&rules, info))
-            };
-            let cgroup = self.cgroup_of(task, &guard);
-            let mask = self.evaluate(info, &cgroup, flags);
-            let rules = self.rules.lock();
-            if rules.generation == generation
-                && self.inherited(&rules, info) == flags
-                && self.cgroup_of(task, &guard) == cgroup
-            {
-                return (rules, mask);
-            }
+        reported: Option<Comm>,
+    ) -> (Guard<'_, FilterUpdates, SpinLockBackend>, TaskInfo, u32) {
+        self.evaluate_with(task, reported, |info, cgroup, flags| {
+            let task = info.with_cgroup(cgroup);
+            let mut mask = 0;
+            self.filters.for_each(|slot, filter| {
+                let traced = filter.evaluate(&task, flags.inherited(slot));
+                mask |= u32::from(traced) << slot;
+            });
+            mask
+        })
+    }
+
+    /// Evaluates all filters for a task, as [`decide`](Self::decide) does, stores the decision, and
+    /// refreshes the trace mask of the CPU that runs the task. Task context, of any task.
+    pub(super) fn update(&self, task: Task<'_>, reported: Option<Comm>) {
+        let (mut rules, info, mask) = self.decide(task, reported);
+        // If the task is not the current one, its id may already belong to another one.
+        if task.is_released() {
+            return;
+        }
+        let changes = mask != TaskHooks::mask(self, info.pid);
+        if changes {
+            sched::changes(task);
+        }
+        self.store(&mut rules, &info, mask, false);
+        if let Some(comm) = reported {
+            rules.reported_names.set(info.tag, comm);
+        }
+        drop(rules);
+        match changes {
+            true if task.is_current() => trace_mask::refresh_current(),
+            true => refresh_trace_mask(task),
+            false => (),
         }
     }
 
@@ -177,6 +223,7 @@ impl TaskFilter {
         mask: u32,
         must_exist: bool,
     ) -> Option<&Entry> {
+        rules.reported_names.clear(info.tag);
         let id = info.pid as u32;
         let entry = match self.tasks.mark(id) {
             Some(entry) => entry,

@@ -11,9 +11,6 @@ use crate::ktrace::task::{
         with_hooks,
         TaskHooks, //
     },
-    sched,
-    task_mask::refresh_trace_mask,
-    trace_mask,
     Task, //
 };
 
@@ -56,15 +53,7 @@ impl TaskFilter {
             flags.traced = change(flags.traced);
             entry.set_inherited(flags);
         }
-        sched::changes(task);
-        let (mut rules, mask) = self.decide(task, &info);
-        self.store(&mut rules, &info, mask, true);
-        drop(rules);
-        if task.is_current() {
-            trace_mask::refresh_current();
-        } else {
-            refresh_trace_mask(task);
-        }
+        self.update(task, None);
         true
     }
 }

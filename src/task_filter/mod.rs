@@ -17,41 +17,34 @@
 //!
 //! `rules` is taken in task context only, and is not held while names are matched against patterns:
 //! the filters are read under RCU. A decision is stored under the lock if the generation is still
-//! the one in which the evaluation began; otherwise the evaluation is repeated. A generation begins
-//! only when a filter changes or the worker starts a round, so repetitions are rare.
+//! the one in which the evaluation began, and the task still has the name, the cgroup and the
+//! inherited selection that were evaluated; otherwise the evaluation is repeated, at last with the
+//! lock held.
+//!
+//! # Renames
+//!
+//! The kernel reports a rename before it writes the new name ([`TaskHooks::renamed`]). The filters
+//! are evaluated by the reported name, so the decision is in effect when the event of the rename is
+//! written. The name that the task has in the end may be another one: another task may rename it
+//! at the same time, and the kernel takes no lock for that. And a scan of all tasks, a move to
+//! another cgroup or a new inherited selection may evaluate the task by its old name until the new
+//! one is written. Therefore the filters are evaluated again after the write
+//! ([`TaskHooks::name_written`]), by the name that the task then has, unless the decision is still
+//! that of the reported name and the task has this name ([`ReportedNames`]).
+//!
+//! So the last writer of a name evaluates the final name: of two tasks that rename a task, the one
+//! whose second evaluation comes last has seen both names written. A scan that starts after the
+//! probe is attached misses no name that is written after it read the old one.
 //!
 //! # Moves to another cgroup
 //!
 //! The kernel reports a move after it has happened ([`TaskHooks::moved`]), so the latest report
-//! leads to the right decision, unless an older evaluation is stored after it. Therefore a decision
-//! is stored only if the task is still in the cgroup for which it was evaluated, which is checked
-//! under the lock. A move that is reported while a rename is not written yet is evaluated by the
-//! old name, so the task is marked `pending_recheck` (below) if a filter depends on names.
+//! leads to the right decision.
 //!
+//! [`ReportedNames`]: filter_updates::ReportedNames
 //! [`TaskHooks::moved`]: crate::ktrace::task::hooks::TaskHooks::moved
-//!
-//! # A rename while a filter changes
-//!
-//! The kernel reports a rename before it writes the new name. So a scan of all tasks may reach a
-//! task that a hook has just evaluated by its new name, but that still has its old name. Two errors
-//! must be avoided: to evaluate the task by the old name, and to miss a rename that was reported
-//! before the filter changed but is not yet written. The first is avoided by `decided_gen`, the
-//! generation in which a hook evaluated the task. The second cannot occur after every task has
-//! passed a point where it sleeps or returns to user space; the scan waits for that.
-//!
-//! # Two concurrent renames of one task
-//!
-//! A task may rename itself while another task of its process renames it. The kernel takes no lock
-//! for that, so the final name need not be the one that was reported last. A task that was renamed
-//! by another task is marked `pending_recheck` until the worker has rechecked it, in rounds. A
-//! round begins a generation and then waits in the same way as a scan, so that names that were
-//! reported before the round are written.
-//!
-//! If no hook evaluated the task during this round, its name is final, and the decision is made by
-//! it. If a hook did, there are two cases. If the other task's rename was reported before the
-//! previous round, that name was written before this round began, and the hook evaluated the newer
-//! name: its decision is final. Otherwise the two renames may have raced, and the next round checks
-//! the task again.
+//! [`TaskHooks::name_written`]: crate::ktrace::task::hooks::TaskHooks::name_written
+//! [`TaskHooks::renamed`]: crate::ktrace::task::hooks::TaskHooks::renamed
 //!
 //! # A thread that executes a program
 //!
@@ -66,7 +59,6 @@ mod filters;
 mod hooks;
 mod inherited;
 mod lend;
-mod recheck;
 mod set_filter;
 mod task_info;
 mod task_state;

@@ -39,7 +39,7 @@ impl decision::Cgroups for CgroupInfo<'_> {
 pub(super) struct TaskInfo {
     pub(super) pid: i32,
     pub(super) tgid: i32,
-    comm: Comm,
+    pub(super) comm: Comm,
     pub(super) tag: u32,
 }
 

@@ -22,16 +22,11 @@ pub(super) struct Entry {
     /// The inherited selection of the task.
     traced: Bits,
     excluded: Bits,
-    /// The generation in which a hook evaluated the filters for the task; 0 if none has.
-    pub(super) decided_gen: Bits,
-    /// The latest generation in which another task renamed it, until the worker has rechecked the
-    /// task; otherwise 0.
-    pub(super) pending_recheck: Bits,
 }
 
 struct Decision(Atomic<u64>);
 
-pub(super) struct Bits(Atomic<u32>);
+struct Bits(Atomic<u32>);
 
 impl Default for Decision {
     fn default() -> Self {
@@ -46,11 +41,11 @@ impl Default for Bits {
 }
 
 impl Bits {
-    pub(super) fn get(&self) -> u32 {
+    fn get(&self) -> u32 {
         self.0.read_once()
     }
 
-    pub(super) fn set(&self, bits: u32) {
+    fn set(&self, bits: u32) {
         self.0.write_once(bits);
     }
 }
@@ -120,7 +115,5 @@ impl Entry {
     pub(super) fn clear(&self) {
         self.set_decision(0, 0);
         self.set_inherited(InheritedFlags::default());
-        self.decided_gen.set(0);
-        self.pending_recheck.set(0);
     }
 }

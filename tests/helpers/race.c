@@ -13,7 +13,7 @@
  * continues to run until it is killed.
  * filter: as other, but the filter for names is set after the slow rename has begun and
  * before the thread's own one: hit-* is written to ferrotrace/set_comm. Only rounds are
- * counted in which that write returns after the slow rename.
+ * counted in which that write returns before the slow rename ends.
  * busy: as other; then the renamed thread sleeps for 1.2 s, prints "busy", and spins
  * until the process gets SIGUSR1.
  * id: creates a child with PID ID as soon as ID is free; the child calls
@@ -172,7 +172,7 @@ static int names(unsigned long number)
 		close(fd);
 		if (filter_fd >= 0) {
 			pthread_join(filter, NULL);
-			in_time = is_before(&written, &filtered);
+			in_time = is_before(&filtered, &written);
 		}
 		/* Count the round if the rename that began first has ended last. */
 		raced += in_time && is_before(&done, &written) == is_late;

@@ -27,11 +27,11 @@ impl<T: BoundTaskHooks> TaskCallbacks<T> {
     pub(super) const TABLE: &'static ktrace_task_callbacks = &ktrace_task_callbacks {
         new_task: Some(new_task::<T>),
         rename: Some(rename::<T>),
+        name_written: Some(name_written::<T>),
         prepare_exec: Some(prepare_exec::<T>),
         exec: Some(exec::<T>),
         moved: Some(moved::<T>),
         free: Some(free::<T>),
-        recheck: Some(recheck::<T>),
         reclaim: Some(reclaim::<T>),
     };
 }
@@ -55,6 +55,15 @@ unsafe extern "C" fn rename<T: BoundTaskHooks>(task: *mut task_struct, comm: *co
     // SAFETY: The caller guarantees that the task is alive and that `comm` is a C string.
     let (task, comm) = unsafe { (Task::from_raw(task), Comm::from_char_ptr(comm)) };
     with_hooks(|hooks: &T| hooks.renamed(task, comm));
+}
+
+/// # Safety
+///
+/// Only for `name_watch.c`: `task` must be alive until this returns.
+unsafe extern "C" fn name_written<T: BoundTaskHooks>(task: *mut task_struct) {
+    // SAFETY: The caller guarantees that the task is alive.
+    let task = unsafe { Task::from_raw(task) };
+    with_hooks(|hooks: &T| hooks.name_written(task));
 }
 
 /// # Safety
@@ -91,10 +100,6 @@ unsafe extern "C" fn free<T: BoundTaskHooks>(task: *mut task_struct) {
     // SAFETY: The caller guarantees that the task is alive.
     let task = unsafe { Task::from_raw(task) };
     with_hooks(|hooks: &T| hooks.freed(task));
-}
-
-extern "C" fn recheck<T: BoundTaskHooks>() {
-    with_hooks(T::recheck);
 }
 
 extern "C" fn reclaim<T: BoundTaskHooks>() {

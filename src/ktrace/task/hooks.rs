@@ -33,6 +33,10 @@ pub trait TaskHooks: Send + Sync + Sized + 'static {
     /// task.
     fn renamed(&self, task: Task<'_>, comm: Comm);
 
+    /// Called after the comm of `task` has changed, while there is a
+    /// [`NameWatch`](super::name_watch::NameWatch). Task context, of `task` or of another task.
+    fn name_written(&self, task: Task<'_>);
+
     /// Called before the current task, `task`, executes a program. If it does not have the ID of
     /// its process, it is about to take it over. The task may also be killed instead. Task context.
     fn prepare_exec(&self, task: Task<'_>);
@@ -49,10 +53,6 @@ pub trait TaskHooks: Send + Sync + Sized + 'static {
     /// Called when `task` will never run again and is about to be freed. In an RCU callback, which
     /// is a softirq on most kernels.
     fn freed(&self, task: Task<'_>);
-
-    /// Called by a worker after [`schedule_recheck`](super::registration::schedule_recheck), once
-    /// at a time. May sleep.
-    fn recheck(&self);
 
     /// Called by a worker after [`reclaim_later`](super::registration::reclaim_later), once at a
     /// time. May sleep.

@@ -17,6 +17,7 @@ pub mod comm;
 pub mod follow;
 pub mod hooks;
 pub mod irqs;
+pub mod name_watch;
 pub mod pid_map;
 pub mod pid_namespace;
 pub mod registration;

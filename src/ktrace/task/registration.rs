@@ -24,7 +24,6 @@ use crate::ktrace::private::{
 extern "C" {
     fn ktrace_attach_task_probes(callbacks: *const ktrace_task_callbacks) -> c_int;
     fn ktrace_detach_task_probes();
-    fn ktrace_schedule_recheck();
     fn ktrace_reclaim_later();
 }
 
@@ -116,16 +115,9 @@ impl<T: BoundTaskHooks> Drop for TaskRegistration<T> {
     }
 }
 
-/// Makes a worker call [`TaskHooks::recheck`](super::hooks::TaskHooks::recheck) soon, at least once
+/// Makes a worker call [`TaskHooks::reclaim`](super::hooks::TaskHooks::reclaim) soon, at least once
 /// for any number of calls of this function. Any context except NMI, while there is a
 /// [`TaskRegistration`].
-pub fn schedule_recheck() {
-    // SAFETY: Queues work, which is cancelled when the registration is dropped.
-    unsafe { ktrace_schedule_recheck() }
-}
-
-/// Makes a worker call [`TaskHooks::reclaim`](super::hooks::TaskHooks::reclaim) soon, under the
-/// same conditions as [`schedule_recheck`].
 pub fn reclaim_later() {
     // SAFETY: Queues work, which is cancelled when the registration is dropped.
     unsafe { ktrace_reclaim_later() }

@@ -75,18 +75,6 @@ static struct ktrace_probe ktrace_task_probes[] = {
 /* For the work. */
 static const struct ktrace_task_callbacks *ktrace_task_callbacks;
 
-static void ktrace_recheck_run(struct work_struct *work)
-{
-	ktrace_task_callbacks->recheck();
-}
-
-static DECLARE_WORK(ktrace_recheck_work, ktrace_recheck_run);
-
-void ktrace_schedule_recheck(void)
-{
-	queue_work(system_long_wq, &ktrace_recheck_work);
-}
-
 static void ktrace_reclaim_run(struct work_struct *work)
 {
 	ktrace_task_callbacks->reclaim();
@@ -97,12 +85,6 @@ static DECLARE_WORK(ktrace_reclaim_work, ktrace_reclaim_run);
 void ktrace_reclaim_later(void)
 {
 	queue_work(system_long_wq, &ktrace_reclaim_work);
-}
-
-static void ktrace_cancel_task_work(void)
-{
-	cancel_work_sync(&ktrace_recheck_work);
-	cancel_work_sync(&ktrace_reclaim_work);
 }
 
 const char *ktrace_find_task_probes(void)
@@ -118,7 +100,7 @@ int ktrace_attach_task_probes(const struct ktrace_task_callbacks *callbacks)
 		return ret;
 	ret = ktrace_attach_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes), callbacks);
 	if (ret)
-		ktrace_cancel_task_work();
+		cancel_work_sync(&ktrace_reclaim_work);
 	return ret;
 }
 
@@ -127,7 +109,7 @@ void ktrace_detach_task_probes(void)
 	ktrace_detach_probes(ktrace_task_probes, ARRAY_SIZE(ktrace_task_probes),
 			     ktrace_task_callbacks);
 	/* The work is queued by probes, by itself, and by the callers that detach the probes. */
-	ktrace_cancel_task_work();
+	cancel_work_sync(&ktrace_reclaim_work);
 }
 
 void ktrace_visit_tasks(void *visitor)
