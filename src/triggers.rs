@@ -4,7 +4,8 @@
 //! they name, for the tasks that its filter selects.
 //!
 //! The rules of a trace array are replaced as a whole. The probes of task accounting find them in
-//! [`SETS`]; each rule about calls has a hook of its own ([`calls`]). While no rule needs a moment,
+//! [`SETS`]; each rule about calls has a hook of its own ([`calls`]), and each rule `after` a timer
+//! ([`timed`]). While no rule needs a moment,
 //! it costs one load of [`MOMENTS`], or nothing.
 //!
 //! # What happens when a rule fires
@@ -18,8 +19,10 @@
 pub(crate) mod action;
 pub(crate) mod calls;
 pub(crate) mod installed;
+pub(crate) mod timed;
 
 use kernel::{
+    alloc::AllocError,
     prelude::*,
     sync::{
         atomic::{
@@ -67,7 +70,10 @@ use crate::{
         },
         time::{
             clock::local_ns,
-            delay::Delay, //
+            delay::{
+                timer_ns,
+                Delay, //
+            },
         },
     },
     relaxed_u64::RelaxedU64,
@@ -95,33 +101,47 @@ static SETS: [Published<RuleSet>; trace_mask::SLOTS as usize] =
 /// The moments at which rules of any trace array are evaluated ([`Moment::bit`]).
 static MOMENTS: Atomic<u32> = Atomic::new(0);
 
+/// The history of a rule since it was written. Copies of the rule share it.
+struct Firings {
+    /// When it was written, in ns of the clock of timers.
+    written_ns: u64,
+    count: Atomic<u64>,
+    /// When it fired last, in ns of the trace clock `local`.
+    last_ns: RelaxedU64,
+}
+
 /// A rule in use, and how often it has fired.
 pub(crate) struct ActiveRule {
     rule: Rule,
-    fired: Atomic<u64>,
-    /// When it fired last, in ns of the trace clock `local`.
-    last_ns: RelaxedU64,
+    firings: Arc<Firings>,
     /// The delayed actions.
     delays: KVec<Delay<DelayedAction>>,
 }
 
 impl ActiveRule {
-    pub(crate) fn new(rule: Rule) -> Self {
-        Self {
-            rule,
-            fired: Atomic::new(0),
+    /// Creates a rule that is written now. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// Memory is short.
+    pub(crate) fn new(rule: Rule) -> core::result::Result<Self, AllocError> {
+        let firings = Firings {
+            written_ns: timer_ns(),
+            count: Atomic::new(0),
             last_ns: RelaxedU64::new(0),
+        };
+        Ok(Self {
+            rule,
+            firings: Arc::new(firings, GFP_KERNEL)?,
             delays: KVec::new(),
-        }
+        })
     }
 
-    /// Copies a rule, with how often it has fired.
+    /// Copies a rule, for rules that replace those that have this one.
     pub(crate) fn copy(&self) -> Self {
-        let (fired, last_ns) = self.fired();
         Self {
             rule: self.rule,
-            fired: Atomic::new(fired),
-            last_ns: RelaxedU64::new(last_ns),
+            firings: Arc::clone(&self.firings),
             delays: KVec::new(),
         }
     }
@@ -143,14 +163,15 @@ impl ActiveRule {
     /// Returns how often the rule has fired, and when it did so last, in ns of the trace clock
     /// `local`.
     pub(crate) fn fired(&self) -> (u64, u64) {
-        let fired = self.fired.load(Relaxed).min(self.rule.limit());
-        (fired, self.last_ns.get())
+        let fired = self.firings.count.load(Relaxed).min(self.rule.limit());
+        (fired, self.firings.last_ns.get())
     }
 
     /// Returns whether the rule may fire once more, and counts this.
     fn take(&self) -> bool {
         let limit = self.rule.limit();
-        self.fired.read_once() < limit && self.fired.fetch_add(1, Relaxed) < limit
+        let count = &self.firings.count;
+        count.read_once() < limit && count.fetch_add(1, Relaxed) < limit
     }
 }
 
@@ -238,7 +259,7 @@ impl RuleSet {
     ) {
         let rule = &active.rule;
         let tr = &self.target.tr;
-        active.last_ns.set(local_ns());
+        active.firings.last_ns.set(local_ns());
         if rule.does(Action::Start) {
             self.target.perform(Action::Start);
         }

@@ -27,6 +27,7 @@ use crate::{
             InstalledRules,
             Watches, //
         },
+        timed::RuleTimer,
         ActiveRule,
         RuleSet,
         SignalProbe, //
@@ -131,6 +132,9 @@ impl State {
         // A task must be accounted before its first transition is evaluated.
         self.update_trace_masks();
         let retired = triggers::publish(slot, set);
+        let new = self.arrays.get(at).and_then(|array| array.rules.as_ref());
+        let timers = new.map_or(&[][..], |rules| &rules.watches.timers);
+        timers.iter().for_each(RuleTimer::start);
         let hold = old.map(|InstalledRules { watches, set, hold }| {
             set.retire();
             // None of its rules is evaluated any more after these two. The last reference to the
@@ -177,17 +181,21 @@ impl State {
         if rules().any(|(_, rule)| matches!(rule.moment(), Moment::Marker | Moment::Counter)) {
             self.open_marker_export()?;
         }
-        let mut watches = KVec::new();
+        let mut watches = Watches::default();
         for (index, rule) in rules().filter(|(_, rule)| rule.moment().is_of_calls()) {
             let watcher = CallRule::new(Arc::clone(&set), index, rule.moment());
             let watcher = Arc::new(watcher, GFP_KERNEL)?;
             match CallWatch::new(self.resolved, rule.function(), slot, watcher) {
-                Ok(watch) => watches.push(watch, GFP_KERNEL)?,
+                Ok(watch) => watches.calls.push(watch, GFP_KERNEL)?,
                 Err(error) if error == EINVAL => {
                     return Err(Refused::Rule(index, Fault::NoFunction));
                 }
                 Err(error) => return Err(error.into()),
             }
+        }
+        for (index, _) in rules().filter(|(_, rule)| rule.moment() == Moment::After) {
+            let timer = RuleTimer::new(Arc::clone(&set), index)?;
+            watches.timers.push(timer, GFP_KERNEL)?;
         }
         Ok((slot, set, watches))
     }

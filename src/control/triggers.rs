@@ -100,7 +100,7 @@ fn read(data: &[u8], rules: KVec<ActiveRule>) -> core::result::Result<ParsedRule
         if all.rules.len() == MAX_RULES {
             return Err(InputError::new(Fault::TooMany, rule.text().as_bytes(), offset).into());
         }
-        all.rules.push(ActiveRule::new(rule), GFP_KERNEL)?;
+        all.rules.push(ActiveRule::new(rule)?, GFP_KERNEL)?;
         all.offsets.push(offset, GFP_KERNEL)?;
     }
     all.only_comments &= all.rules.len() == before;

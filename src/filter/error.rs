@@ -112,7 +112,7 @@ impl Fault {
         c"Compact records are not supported in a persistent buffer",
         c"Compact records are not supported with this kernel",
         c"Rule longer than 256 bytes",
-        c"Unknown moment (entry|exit|run|wait|block|signal|exec|exit-task|section|counter|marker)",
+        c"Unknown moment (entry|exit|run|wait|block|signal|exec|exit-task|section|counter|marker|after)",
         c"Invalid rule (expected WHEN [if CONDITION] do ACTION[, ACTION][:COUNT])",
         c"Missing function (expected 'entry FUNCTION' or 'exit FUNCTION')",
         c"No such function to trace",

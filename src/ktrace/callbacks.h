@@ -94,7 +94,7 @@ typedef void (*ktrace_marker_t)(const void *record, unsigned int size);
 typedef void (*ktrace_signal_t)(struct task_struct *task, int sig, bool is_fatal);
 
 /* `Expires` in time/delay.rs. */
-typedef void (*ktrace_expired_t)(const void *data);
+typedef void (*ktrace_expired_t)(const void *data, u64 late_ns);
 
 /* `InstancesChanged` in array/instances.rs. */
 typedef void (*ktrace_instances_changed_t)(void);

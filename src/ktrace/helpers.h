@@ -78,7 +78,7 @@ bool ktrace_unwatch_calls(struct ktrace_call_watch *watch);
 
 /* in delay.c, */
 struct ktrace_delay *ktrace_new_delay(u64 ns, ktrace_expired_t expired, const void *data);
-void ktrace_start_delay(struct ktrace_delay *delay);
+void ktrace_start_delay(struct ktrace_delay *delay, u64 from_ns);
 void ktrace_free_delay(struct ktrace_delay *delay);
 
 /* in marker_export.c, */

@@ -49,6 +49,8 @@ pub(crate) enum Moment {
     Counter,
     /// A section of a task ends.
     Section,
+    /// Some time has passed since the rule was written.
+    After,
 }
 
 impl Moment {
@@ -71,7 +73,7 @@ impl Moment {
 /// The left side of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
-    /// The duration of the call or section, in ns.
+    /// The duration of the call or section, or since the rule was written, in ns.
     Total,
     /// The time on a CPU, in ns: of the call or section, or the interval that ends.
     Run,
@@ -111,7 +113,7 @@ impl Quantity {
             Self::Value => moment == Moment::Counter,
             Self::Sig => moment == Moment::Signal,
             Self::Code => moment == Moment::ExitTask,
-            Self::Pid => true,
+            Self::Pid => moment != Moment::After,
         }
     }
 }
@@ -287,6 +289,8 @@ pub(crate) struct Rule {
     name: Option<Glob>,
     /// For `signal`, which ones.
     signals: Option<Signals>,
+    /// For `after`, the time since the rule was written, in ns.
+    after_ns: u64,
     conditions: [Option<Condition>; MAX_PARTS],
     reported: Quantity,
     /// The actions, in the order of the text, each with a delay in ns.
@@ -311,6 +315,11 @@ impl Rule {
     pub(crate) fn function(&self) -> &[u8] {
         let (start, end) = self.function;
         self.text.as_bytes().get(start..end).unwrap_or_default()
+    }
+
+    /// Returns the time since the rule was written at which [`Moment::After`] is, in ns.
+    pub(crate) fn after_ns(&self) -> u64 {
+        self.after_ns
     }
 
     /// Returns whether the rule has an action, immediate or delayed.

@@ -148,6 +148,7 @@ impl Rule {
             function: (0, 0),
             name: None,
             signals: None,
+            after_ns: 0,
             conditions: [None; MAX_PARTS],
             reported: moment.reports(),
             actions: [None; MAX_PARTS],
@@ -162,10 +163,13 @@ impl Rule {
             return Err(input.refuse(Fault::NotARule, word));
         }
         rule.read_actions(&mut input)?;
+        if moment == Moment::After {
+            rule.limit = 1;
+        }
         Ok(rule)
     }
 
-    /// Reads the function, name or signal behind the moment.
+    /// Reads the function, name, signal or time behind the moment.
     fn read_subject(&mut self, input: &mut RuleCursor<'_>) -> Result<(), InputError> {
         match self.moment {
             Moment::Entry | Moment::Exit => {
@@ -194,6 +198,11 @@ impl Rule {
                     return Err(input.refuse(Fault::NotASignal, word));
                 };
                 self.signals = Some(signals);
+            }
+            Moment::After => {
+                let word = input.word();
+                let ns = time(word.text).and_then(|ns| u64::try_from(ns).ok());
+                self.after_ns = ns.ok_or(input.refuse(Fault::NotATime, word))?;
             }
             Moment::Run | Moment::Wait | Moment::Block | Moment::ExitTask => {}
         }
@@ -226,6 +235,9 @@ impl Rule {
         let compare = input.mark();
         let value = input.word();
         if name.text == b"comm" {
+            if self.moment == Moment::After {
+                return Err(input.refuse(Fault::NotKnown, name));
+            }
             if compare.text != b"~" {
                 return Err(input.refuse(Fault::NotACondition, compare));
             }
@@ -251,7 +263,7 @@ impl Rule {
     /// Reads the actions and how often the rule may fire, up to the end of the rule.
     fn read_actions(&mut self, input: &mut RuleCursor<'_>) -> Result<(), InputError> {
         for place in 0..MAX_PARTS {
-            let action = read_action(input)?;
+            let action = self.read_action(input)?;
             if let Some(place) = self.actions.get_mut(place) {
                 *place = Some(action);
             }
@@ -276,32 +288,35 @@ impl Rule {
         let word = input.word();
         Err(input.refuse(Fault::TooManyParts, word))
     }
-}
 
-/// Reads an action and its delay in ns.
-fn read_action(input: &mut RuleCursor<'_>) -> Result<(Action, u64), InputError> {
-    let word = input.name();
-    let Some(action) = find(&ACTIONS, word.text) else {
-        return Err(input.refuse(Fault::NotAnAction, word));
-    };
-    let before = input.at;
-    if input.name().text != b"after" {
-        input.at = before;
-        return Ok((action, 0));
+    /// Reads an action and its delay in ns.
+    fn read_action(&self, input: &mut RuleCursor<'_>) -> Result<(Action, u64), InputError> {
+        let word = input.name();
+        let Some(action) = find(&ACTIONS, word.text) else {
+            return Err(input.refuse(Fault::NotAnAction, word));
+        };
+        if action == Action::StackTrace && self.moment == Moment::After {
+            return Err(input.refuse(Fault::NotKnown, word));
+        }
+        let before = input.at;
+        if input.name().text != b"after" {
+            input.at = before;
+            return Ok((action, 0));
+        }
+        if action == Action::StackTrace {
+            return Err(input.refuse(Fault::NotDelayed, word));
+        }
+        let delay = input.name();
+        let ns = time(delay.text).and_then(|ns| u64::try_from(ns).ok());
+        Ok((action, ns.ok_or(input.refuse(Fault::NotATime, delay))?))
     }
-    if action == Action::StackTrace {
-        return Err(input.refuse(Fault::NotDelayed, word));
-    }
-    let delay = input.name();
-    let ns = time(delay.text).and_then(|ns| u64::try_from(ns).ok());
-    Ok((action, ns.ok_or(input.refuse(Fault::NotATime, delay))?))
 }
 
 impl Moment {
     /// Returns the number that the event reports unless a condition is on another one.
     fn reports(self) -> Quantity {
         match self {
-            Self::Exit | Self::Section => Quantity::Total,
+            Self::Exit | Self::Section | Self::After => Quantity::Total,
             Self::Counter => Quantity::Value,
             Self::Run => Quantity::Run,
             Self::Wait => Quantity::Wait,

@@ -10,7 +10,7 @@ use super::{
 };
 
 /// The moments.
-pub(super) const MOMENTS: [(&[u8], Moment); 11] = [
+pub(super) const MOMENTS: [(&[u8], Moment); 12] = [
     (b"entry", Moment::Entry),
     (b"exit", Moment::Exit),
     (b"run", Moment::Run),
@@ -22,6 +22,7 @@ pub(super) const MOMENTS: [(&[u8], Moment); 11] = [
     (b"marker", Moment::Marker),
     (b"counter", Moment::Counter),
     (b"section", Moment::Section),
+    (b"after", Moment::After),
 ];
 
 /// The quantities of conditions.

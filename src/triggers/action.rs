@@ -47,7 +47,7 @@ pub(crate) struct DelayedAction {
 }
 
 impl Expires for DelayedAction {
-    fn expired(&self) {
+    fn expired(&self, _: u64) {
         self.target.perform(self.action);
     }
 }

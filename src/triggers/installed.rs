@@ -11,6 +11,7 @@ use kernel::{
 use super::{
     action::Target,
     calls::CallRule,
+    timed::RuleTimer,
     RuleSet, //
 };
 use crate::ktrace::{
@@ -44,10 +45,14 @@ impl Hold {
     }
 }
 
-/// The hooks on calls of the rules of a trace array.
-pub(crate) type Watches = KVec<CallWatch<CallRule>>;
+/// The hooks on calls and the timers of the rules of a trace array.
+#[derive(Default)]
+pub(crate) struct Watches {
+    pub(crate) calls: KVec<CallWatch<CallRule>>,
+    pub(crate) timers: KVec<RuleTimer>,
+}
 
-/// The rules of a trace array, and the hooks on calls that they need.
+/// The rules of a trace array, and the hooks and timers that they need.
 pub(crate) struct InstalledRules {
     /// Removed before the rules.
     pub(crate) watches: Watches,

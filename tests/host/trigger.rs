@@ -91,6 +91,17 @@ fn delays() {
 }
 
 #[test]
+fn time_since_the_rule_was_written() {
+    let rule = parse("after 30s do snapshot after 2s, stop:3");
+    assert_eq!(rule.moment(), Moment::After);
+    assert_eq!(rule.after_ns(), 30_000_000_000);
+    assert_eq!(rule.limit(), 1);
+    let facts = Facts::new(0, b"").with_ns(Quantity::Total, 31_000_000_000);
+    assert!(rule.holds(&facts));
+    assert_eq!(facts.value(&rule), 31_000_000_000);
+}
+
+#[test]
 fn conditions() {
     let rule = parse("exit f if block > 20ms do stop");
     let blocked = |ns| facts().with_ns(Quantity::Block, ns);
@@ -247,6 +258,12 @@ fn refused_rules() {
     refused("signal SIGFOO do stop", Fault::NotASignal, "SIGFOO");
     refused("signal 65 do stop", Fault::NotASignal, "65");
     refused("signal 0 do stop", Fault::NotASignal, "0");
+    refused("after do stop", Fault::NotATime, "do");
+    refused("after 30 do stop", Fault::NotATime, "30");
+    refused("after 1s if pid == 1 do stop", Fault::NotKnown, "pid");
+    refused("after 1s if comm ~ x do stop", Fault::NotKnown, "comm");
+    refused("after 1s if total > 1s do stop", Fault::NotKnown, "total");
+    refused("after 1s do stacktrace", Fault::NotKnown, "stacktrace");
     refused("block do", Fault::NotAnAction, "");
     refused("block do halt", Fault::NotAnAction, "halt");
     refused("block do stop,", Fault::NotAnAction, "");
@@ -295,8 +312,9 @@ fn names_of_markers() {
 fn any_bytes_are_read() {
     let mut random = crate::random::Random::new(7);
     let words = [
-        "entry", "exit", "block", "signal", "exec", "vfs_*", "if", "do", "stop", "snapshot", ",",
-        ":1", "&&", ">", "20ms", "retval", "comm", "~", "fatal", "-1", "\u{7f}", "", " ", "#",
+        "entry", "exit", "block", "signal", "exec", "after", "vfs_*", "if", "do", "stop",
+        "snapshot", ",", ":1", "&&", ">", "20ms", "retval", "comm", "~", "fatal", "-1", "\u{7f}",
+        "", " ", "#",
     ];
     let mut accepted = 0;
     for _ in 0..200_000 {

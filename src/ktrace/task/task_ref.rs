@@ -156,6 +156,13 @@ const TAG_SHIFT: u32 = core::mem::size_of::<bindings::task_struct>().ilog2();
 
 const _: () = assert!(TAG_SHIFT >= 11);
 
+/// Calls `with` with the idle task of the boot CPU, for moments that are about no task. Any
+/// context.
+pub fn with_idle<R>(with: impl FnOnce(Task<'_>) -> R) -> R {
+    // SAFETY: `init_task` is static, so it is never freed.
+    with(unsafe { Task::from_raw(&raw mut bindings::init_task) })
+}
+
 /// Calls `with` with the current task. Any context.
 #[inline]
 pub fn with_current<R>(with: impl FnOnce(Task<'_>) -> R) -> R {

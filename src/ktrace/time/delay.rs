@@ -10,6 +10,7 @@
 use core::ptr::NonNull;
 
 use kernel::{
+    bindings,
     prelude::*,
     sync::Arc, //
 };
@@ -23,14 +24,20 @@ struct RawDelay {
 
 extern "C" {
     fn ktrace_new_delay(ns: u64, expired: ktrace_expired_t, data: *const c_void) -> *mut RawDelay;
-    fn ktrace_start_delay(delay: *mut RawDelay);
+    fn ktrace_start_delay(delay: *mut RawDelay, from_ns: u64);
     fn ktrace_free_delay(delay: *mut RawDelay);
+}
+
+/// Returns the time of the clock of timers (`CLOCK_MONOTONIC`) in ns. Any context.
+pub fn timer_ns() -> u64 {
+    // SAFETY: The kernel allows this in any context, also in NMIs.
+    unsafe { bindings::ktime_get_mono_fast_ns() }
 }
 
 /// The end of a [`Delay`].
 pub trait Expires: Send + Sync + 'static {
-    /// Called in a hard interrupt, with interrupts off.
-    fn expired(&self);
+    /// Called in a hard interrupt, with interrupts off, `late_ns` after the time has passed.
+    fn expired(&self, late_ns: u64);
 }
 
 /// A timer.
@@ -68,8 +75,14 @@ impl<T: Expires> Delay<T> {
 
     /// Starts the timer, unless it is running. Any context.
     pub fn start(&self) {
+        self.start_from(timer_ns());
+    }
+
+    /// Starts the timer as if this were done at the time `from_ns` of [`timer_ns`], unless it is
+    /// running. Any context.
+    pub fn start_from(&self, from_ns: u64) {
         // SAFETY: By the type invariant, this is a timer that exists until drop.
-        unsafe { ktrace_start_delay(self.delay.as_ptr()) }
+        unsafe { ktrace_start_delay(self.delay.as_ptr(), from_ns) }
     }
 }
 
@@ -84,7 +97,7 @@ impl<T: Expires> Drop for Delay<T> {
 /// # Safety
 ///
 /// Only for `delay.c`: `data` must be the handler of a timer of this type.
-unsafe extern "C" fn expired<T: Expires>(data: *const c_void) {
+unsafe extern "C" fn expired<T: Expires>(data: *const c_void, late_ns: u64) {
     // SAFETY: The handler is alive as long as the timer, as the caller guarantees.
-    unsafe { &*data.cast::<T>() }.expired();
+    unsafe { &*data.cast::<T>() }.expired(late_ns);
 }
