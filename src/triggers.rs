@@ -13,11 +13,13 @@
 //! In this order: recording is turned on; the entries of open calls that are still missing are
 //! written; the event `trigger` is written; the stack is recorded; the snapshot is taken; recording
 //! is turned off. So the event is in the snapshot, and is the last record before recording stops.
-//! Delayed actions have timers ([`action`]), which are cancelled when the rule is removed. Finally,
-//! tasks that poll the control file are woken.
+//! Delayed actions have timers ([`action`]), which are cancelled when the rule is removed; so has a
+//! snapshot in an NMI, where none can be taken. How late actions take effect is recorded
+//! ([`Firings`]). Finally, tasks that poll the control file are woken.
 
 pub(crate) mod action;
 pub(crate) mod calls;
+mod firings;
 pub(crate) mod installed;
 pub(crate) mod timed;
 
@@ -34,9 +36,12 @@ use kernel::{
     },
 };
 
-use self::action::{
-    DelayedAction,
-    Target, //
+use self::{
+    action::{
+        DelayedAction,
+        Target, //
+    },
+    firings::Firings, //
 };
 use crate::{
     events,
@@ -70,13 +75,9 @@ use crate::{
         },
         time::{
             clock::local_ns,
-            delay::{
-                timer_ns,
-                Delay, //
-            },
+            delay::Delay, //
         },
     },
-    relaxed_u64::RelaxedU64,
     task_filter::TaskFilter,
     task_times::{
         accounting::Accounting,
@@ -101,21 +102,14 @@ static SETS: [Published<RuleSet>; trace_mask::SLOTS as usize] =
 /// The moments at which rules of any trace array are evaluated ([`Moment::bit`]).
 static MOMENTS: Atomic<u32> = Atomic::new(0);
 
-/// The history of a rule since it was written. Copies of the rule share it.
-struct Firings {
-    /// When it was written, in ns of the clock of timers.
-    written_ns: u64,
-    count: Atomic<u64>,
-    /// When it fired last, in ns of the trace clock `local`.
-    last_ns: RelaxedU64,
-}
-
 /// A rule in use, and how often it has fired.
 pub(crate) struct ActiveRule {
     rule: Rule,
     firings: Arc<Firings>,
     /// The delayed actions.
     delays: KVec<Delay<DelayedAction>>,
+    /// For a snapshot that is due in an NMI: taken directly after it.
+    after_nmi: Option<Delay<DelayedAction>>,
 }
 
 impl ActiveRule {
@@ -125,15 +119,11 @@ impl ActiveRule {
     ///
     /// Memory is short.
     pub(crate) fn new(rule: Rule) -> core::result::Result<Self, AllocError> {
-        let firings = Firings {
-            written_ns: timer_ns(),
-            count: Atomic::new(0),
-            last_ns: RelaxedU64::new(0),
-        };
         Ok(Self {
             rule,
-            firings: Arc::new(firings, GFP_KERNEL)?,
+            firings: Arc::new(Firings::new(), GFP_KERNEL)?,
             delays: KVec::new(),
+            after_nmi: None,
         })
     }
 
@@ -143,15 +133,26 @@ impl ActiveRule {
             rule: self.rule,
             firings: Arc::clone(&self.firings),
             delays: KVec::new(),
+            after_nmi: None,
         }
     }
 
     /// Creates the timers of the delayed actions.
     fn make_delays(&mut self, target: &Target) -> Result {
-        for (action, ns) in self.rule.actions().filter(|(_, ns)| *ns != 0) {
-            let target = target.clone();
-            let delayed = Arc::new(DelayedAction { target, action }, GFP_KERNEL)?;
-            self.delays.push(Delay::new(ns, delayed)?, GFP_KERNEL)?;
+        for (action, ns) in self.rule.actions() {
+            if ns == 0 && action != Action::Snapshot {
+                continue;
+            }
+            let delayed = DelayedAction {
+                target: target.clone(),
+                action,
+                firings: Arc::clone(&self.firings),
+            };
+            let delay = Delay::new(ns, Arc::new(delayed, GFP_KERNEL)?)?;
+            match ns {
+                0 => self.after_nmi = Some(delay),
+                _ => self.delays.push(delay, GFP_KERNEL)?,
+            }
         }
         Ok(())
     }
@@ -165,6 +166,11 @@ impl ActiveRule {
     pub(crate) fn fired(&self) -> (u64, u64) {
         let fired = self.firings.count.load(Relaxed).min(self.rule.limit());
         (fired, self.firings.last_ns.get())
+    }
+
+    /// Returns how late the actions have taken effect at most, in ns.
+    pub(crate) fn late_ns(&self) -> u64 {
+        self.firings.late_ns.get()
     }
 
     /// Returns whether the rule may fire once more, and counts this.
@@ -259,7 +265,8 @@ impl RuleSet {
     ) {
         let rule = &active.rule;
         let tr = &self.target.tr;
-        active.firings.last_ns.set(local_ns());
+        let begun = local_ns();
+        active.firings.last_ns.set(begun);
         if rule.does(Action::Start) {
             self.target.perform(Action::Start);
         }
@@ -282,13 +289,17 @@ impl RuleSet {
             }
         }
         if rule.does(Action::Snapshot) {
-            match context.is_nmi() {
-                true => self.recorder.add(Count::Recursion),
-                false => self.target.perform(Action::Snapshot),
+            match &active.after_nmi {
+                Some(delay) if context.is_nmi() => delay.start(),
+                _ => self.target.perform(Action::Snapshot),
             }
         }
         if rule.does(Action::Stop) {
             self.target.perform(Action::Stop);
+        }
+        if rule.does(Action::Snapshot) || rule.does(Action::Stop) {
+            let late = local_ns().saturating_sub(begun);
+            active.firings.note_late(late);
         }
         active.delays.iter().for_each(Delay::start);
         notify::notify();

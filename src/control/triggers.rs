@@ -204,6 +204,10 @@ impl Control {
                     let us = last_ns / 1000;
                     seq_print!(out, ", last at {}.{:06}", us / 1_000_000, us % 1_000_000);
                 }
+                if active.late_ns() != 0 {
+                    let us = active.late_ns().div_ceil(1000);
+                    seq_print!(out, ", actions at most {} us late", us);
+                }
                 seq_print!(out, "\n");
             }
         })

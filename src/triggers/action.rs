@@ -4,13 +4,17 @@
 
 use kernel::sync::Arc;
 
+use super::firings::Firings;
 use crate::{
     ktrace::{
         array::{
             actions::ArmedSnapshot,
             trace_array::Pinned, //
         },
-        time::delay::Expires, //
+        time::{
+            clock::local_ns,
+            delay::Expires, //
+        },
     },
     trigger_rule::Action,
 };
@@ -44,10 +48,14 @@ impl Target {
 pub(crate) struct DelayedAction {
     pub(super) target: Target,
     pub(super) action: Action,
+    pub(super) firings: Arc<Firings>,
 }
 
 impl Expires for DelayedAction {
-    fn expired(&self, _: u64) {
+    fn expired(&self, late_ns: u64) {
+        let begun = local_ns();
         self.target.perform(self.action);
+        let took = local_ns().saturating_sub(begun);
+        self.firings.note_late(late_ns.saturating_add(took));
     }
 }

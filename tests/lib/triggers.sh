@@ -9,6 +9,14 @@ read_fired() {
 		sed -n "$1s/.*# fired: \([0-9]*\).*/\1/p")
 }
 
+# read_late LINE: sets $late to how many us late the actions of the rule in that line have taken
+# effect at most; empty if none has.
+read_late() {
+	# shellcheck disable=SC2034 # for the caller
+	late=$(grep -v '^#' ferrotrace/triggers |
+		sed -n "$1s/.*, actions at most \([0-9]*\) us late$/\1/p")
+}
+
 # assert_fired TIMES LINE [DIRECTORY]: fails unless the rule in that line has fired so often.
 assert_fired() {
 	read_fired "$2" "${3:-}"
