@@ -12,7 +12,10 @@ use kernel::{
     sync::atomic::Relaxed, //
 };
 
-use super::Control;
+use super::{
+    lists::NAMES,
+    Control, //
+};
 use crate::{
     arrays::{
         rules::Refused,
@@ -23,10 +26,13 @@ use crate::{
         Fault,
         InputError, //
     },
-    ktrace::array::{
-        actions::ArmedSnapshot,
-        trace_array::pin,
-        tracefs, //
+    ktrace::{
+        array::{
+            actions::ArmedSnapshot,
+            trace_array::pin,
+            tracefs, //
+        },
+        task::pid_namespace::to_namespace,
     },
     trigger_rule::{
         Action,
@@ -96,7 +102,7 @@ fn read(data: &[u8], rules: KVec<ActiveRule>) -> core::result::Result<ParsedRule
             all.only_comments |= !line.trim_ascii().is_empty();
             continue;
         }
-        let rule = Rule::parse(rule, offset)?;
+        let rule = Rule::parse(rule, offset, NAMES.pid)?;
         if all.rules.len() == MAX_RULES {
             return Err(InputError::new(Fault::TooMany, rule.text().as_bytes(), offset).into());
         }
@@ -197,7 +203,15 @@ impl Control {
         self.with(|_, array| {
             self.seen_fired.store(array.fired(), Relaxed);
             for active in array.rules() {
-                tracefs::write_bytes(out, active.rule().text().as_bytes());
+                active.rule().write_text(|text, id| {
+                    tracefs::write_bytes(out, text);
+                    let Some(id) = id else { return };
+                    // Other tasks than those of the reader's PID namespace have no id there.
+                    match i32::try_from(id).ok().and_then(to_namespace) {
+                        Some(id) => seq_print!(out, "{}", id),
+                        None => seq_print!(out, "?"),
+                    }
+                });
                 let (fired, last_ns) = active.fired();
                 seq_print!(out, "  # fired: {}", fired);
                 if fired != 0 {

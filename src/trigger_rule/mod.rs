@@ -278,7 +278,7 @@ impl RuleText {
 ///
 /// # Invariants
 ///
-/// `function` is a range within the text.
+/// `function` and `pids` are ranges within the text; those of `pids` are in its order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
     text: RuleText,
@@ -292,6 +292,8 @@ pub(crate) struct Rule {
     /// For `after`, the time since the rule was written, in ns.
     after_ns: u64,
     conditions: [Option<Condition>; MAX_PARTS],
+    /// The start and the end of each id of a task in the text, and the global id.
+    pids: [Option<(usize, usize, i64)>; MAX_PARTS],
     reported: Quantity,
     /// The actions, in the order of the text, each with a delay in ns.
     actions: [Option<(Action, u64)>; MAX_PARTS],
@@ -303,6 +305,18 @@ impl Rule {
     /// Returns the text, without comments and white space around it.
     pub(crate) fn text(&self) -> &RuleText {
         &self.text
+    }
+
+    /// Calls `write` with the parts of the text in order, each with the global id of a task that
+    /// follows it in place of the writer's, if any.
+    pub(crate) fn write_text(&self, mut write: impl FnMut(&[u8], Option<i64>)) {
+        let text = self.text.as_bytes();
+        let mut done = 0;
+        for (start, end, id) in self.pids.iter().flatten() {
+            write(text.get(done..*start).unwrap_or_default(), Some(*id));
+            done = *end;
+        }
+        write(text.get(done..).unwrap_or_default(), None);
     }
 
     /// Returns the moment at which the rule is evaluated.

@@ -15,6 +15,7 @@ use super::{
         UNITS, //
     },
     Action,
+    Compare,
     Condition,
     Moment,
     Quantity,
@@ -43,6 +44,8 @@ struct RuleCursor<'a> {
     at: usize,
     /// The offset of the rule in the input.
     base: usize,
+    /// Returns the global id of the task that has this id for the writer.
+    global_pid: fn(i32) -> Option<i32>,
 }
 
 /// A word and its offset in the rule.
@@ -126,13 +129,22 @@ fn signals(word: &[u8]) -> Option<Signals> {
 
 impl Rule {
     /// Reads a rule, which begins `base` bytes into the input. `text` must have no white space
-    /// around it.
+    /// around it. `global_pid` returns the global id of the task that has an id for the writer.
     ///
     /// # Errors
     ///
     /// The fault and the word that has it.
-    pub(crate) fn parse(text: &[u8], base: usize) -> Result<Self, InputError> {
-        let mut input = RuleCursor { text, at: 0, base };
+    pub(crate) fn parse(
+        text: &[u8],
+        base: usize,
+        global_pid: fn(i32) -> Option<i32>,
+    ) -> Result<Self, InputError> {
+        let mut input = RuleCursor {
+            text,
+            at: 0,
+            base,
+            global_pid,
+        };
         let whole = Word { text, at: 0 };
         if text.len() > MAX_RULE {
             return Err(input.refuse(Fault::RuleTooLong, whole));
@@ -150,6 +162,7 @@ impl Rule {
             signals: None,
             after_ns: 0,
             conditions: [None; MAX_PARTS],
+            pids: [None; MAX_PARTS],
             reported: moment.reports(),
             actions: [None; MAX_PARTS],
             limit: u64::MAX,
@@ -213,7 +226,7 @@ impl Rule {
     fn read_conditions<'a>(&mut self, input: &mut RuleCursor<'a>) -> Result<Word<'a>, InputError> {
         let mut is_first_number = true;
         for place in 0..MAX_PARTS {
-            let condition = self.read_condition(input)?;
+            let condition = self.read_condition(input, place)?;
             if let (Condition::Number(quantity, ..), true) = (condition, is_first_number) {
                 self.reported = quantity;
                 is_first_number = false;
@@ -230,7 +243,11 @@ impl Rule {
         Err(input.refuse(Fault::TooManyParts, word))
     }
 
-    fn read_condition(&self, input: &mut RuleCursor<'_>) -> Result<Condition, InputError> {
+    fn read_condition(
+        &mut self,
+        input: &mut RuleCursor<'_>,
+        place: usize,
+    ) -> Result<Condition, InputError> {
         let name = input.name();
         let compare = input.mark();
         let value = input.word();
@@ -249,14 +266,28 @@ impl Rule {
         if !quantity.is_known_at(self.moment) {
             return Err(input.refuse(Fault::NotKnown, name));
         }
-        let Some(compare) = find(&COMPARISONS, compare.text) else {
+        // Ids of another PID namespace have no order here.
+        let is_pid = quantity == Quantity::Pid;
+        let is_equality = |found: &Compare| matches!(found, Compare::Equal | Compare::NotEqual);
+        let Some(compare) =
+            find(&COMPARISONS, compare.text).filter(|found| !is_pid || is_equality(found))
+        else {
             return Err(input.refuse(Fault::NotACondition, compare));
         };
         if quantity.is_time() {
             let ns = time(value.text).ok_or(input.refuse(Fault::NotATime, value))?;
             return Ok(Condition::Number(quantity, compare, ns));
         }
-        let number = number(value.text).ok_or(input.refuse(Fault::NotAValue, value))?;
+        let mut number = number(value.text).ok_or(input.refuse(Fault::NotAValue, value))?;
+        if is_pid {
+            let id = i32::try_from(number).ok().filter(|id| *id >= 0);
+            let id = id.and_then(input.global_pid);
+            number = i64::from(id.ok_or(input.refuse(Fault::NoTask, value))?);
+            if let Some(pid) = self.pids.get_mut(place) {
+                // INVARIANT: The word is part of the text, behind those of earlier conditions.
+                *pid = Some((value.at, value.at + value.text.len(), number));
+            }
+        }
         Ok(Condition::Number(quantity, compare, number))
     }
 

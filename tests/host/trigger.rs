@@ -15,7 +15,7 @@ use crate::{
 };
 
 fn parse(text: &str) -> Rule {
-    match Rule::parse(text.as_bytes(), 0) {
+    match Rule::parse(text.as_bytes(), 0, Some) {
         Ok(rule) => rule,
         Err(error) => panic!("{text}: {:?}", error.fault()),
     }
@@ -23,7 +23,7 @@ fn parse(text: &str) -> Rule {
 
 #[track_caller]
 fn refused(text: &str, fault: Fault, word: &str) {
-    let error = Rule::parse(text.as_bytes(), 100).err();
+    let error = Rule::parse(text.as_bytes(), 100, Some).err();
     let error = error.unwrap_or_else(|| panic!("'{text}' was accepted"));
     assert_eq!(error.fault(), fault, "{text}");
     assert_eq!(
@@ -99,6 +99,28 @@ fn time_since_the_rule_was_written() {
     let facts = Facts::new(0, b"").with_ns(Quantity::Total, 31_000_000_000);
     assert!(rule.holds(&facts));
     assert_eq!(facts.value(&rule), 31_000_000_000);
+}
+
+#[test]
+fn ids_of_a_namespace() {
+    let global_pid = |id| (id < 10).then_some(id + 1000);
+    let text = b"block if pid != 7 && block > 1ms && pid == 3 do stop";
+    let rule = Rule::parse(text, 0, global_pid).ok().unwrap();
+    let facts = |pid| Facts::new(pid, b"x").with_ns(Quantity::Block, 2_000_000);
+    assert!(rule.holds(&facts(1003)));
+    assert!(!rule.holds(&facts(1007)) && !rule.holds(&facts(3)));
+    let mut shown = String::new();
+    rule.write_text(|text, id| {
+        shown += core::str::from_utf8(text).unwrap();
+        shown += &id.map_or(String::new(), |id| id.to_string());
+    });
+    assert_eq!(
+        shown,
+        "block if pid != 1007 && block > 1ms && pid == 1003 do stop"
+    );
+    let error = Rule::parse(b"block if pid == 10 do stop", 5, global_pid);
+    let error = error.err().unwrap();
+    assert_eq!((error.fault(), error.offset()), (Fault::NoTask, 21));
 }
 
 #[test]
@@ -264,6 +286,13 @@ fn refused_rules() {
     refused("after 1s if comm ~ x do stop", Fault::NotKnown, "comm");
     refused("after 1s if total > 1s do stop", Fault::NotKnown, "total");
     refused("after 1s do stacktrace", Fault::NotKnown, "stacktrace");
+    refused("block if pid > 1 do stop", Fault::NotACondition, ">");
+    refused("block if pid == -1 do stop", Fault::NoTask, "-1");
+    refused(
+        "block if pid == 4294967338 do stop",
+        Fault::NoTask,
+        "4294967338",
+    );
     refused("block do", Fault::NotAnAction, "");
     refused("block do halt", Fault::NotAnAction, "halt");
     refused("block do stop,", Fault::NotAnAction, "");
@@ -272,7 +301,7 @@ fn refused_rules() {
     refused("block do stop:0", Fault::NotAValue, "0");
     refused("block do stop:x", Fault::NotAValue, "x");
     refused("block do stop:1 2", Fault::NotARule, "2");
-    let five = "exit f if pid > 1 && pid > 2 && pid > 3 && pid > 4 && pid > 5 do stop";
+    let five = "exit f if pid != 1 && pid != 2 && pid != 3 && pid != 4 && pid != 5 do stop";
     refused(five, Fault::TooManyParts, "pid");
     let long = format!("exit {} do stop", "f".repeat(129));
     refused(&long, Fault::NotAFunction, &"f".repeat(129));
@@ -322,9 +351,9 @@ fn any_bytes_are_read() {
         let text: Vec<_> = (0..count)
             .map(|_| words[random.below(words.len())])
             .collect();
-        if let Ok(rule) = Rule::parse(text.join(" ").as_bytes(), 0) {
+        if let Ok(rule) = Rule::parse(text.join(" ").as_bytes(), 0, Some) {
             accepted += 1;
-            assert!(Rule::parse(rule.text().as_bytes(), 0).is_ok());
+            assert!(Rule::parse(rule.text().as_bytes(), 0, Some).is_ok());
             rule.holds(&facts());
         }
     }
