@@ -468,6 +468,10 @@ static void kernel_file(void)
 		{ "events/sched/enable", "0" }, { "events/sched/sched_switch/enable", "1" },
 		{ "ferrotrace/profile", "" }, { "ferrotrace/profile_folded", "" },
 		{ "ferrotrace/stats", "1" },
+		{ "ferrotrace/triggers", "after 1ms do snapshot after 1us, stop\n" },
+		{ "ferrotrace/triggers", "block if pid == 1 && block > 1us do start\n" },
+		{ "ferrotrace/triggers", "exit vfs_read do stacktrace:9\nafter 1 do stop\n" },
+		{ "ferrotrace/triggers", "" }, { "ferrotrace/triggers", "" },
 	};
 	size_t n = roll(LENGTH(writes));
 	char file[160];
