@@ -7,7 +7,6 @@
 //! the tables of all CPUs.
 
 use kernel::{
-    alloc::KVVec,
     cpu::{
         nr_cpu_ids,
         CpuId, //
@@ -38,7 +37,7 @@ fn hash(key: u64) -> usize {
 
 /// The tables of all CPUs.
 pub(crate) struct Table<V> {
-    cpus: KVec<KVVec<Bucket<V>>>,
+    cpus: KVec<VVec<Bucket<V>>>,
     /// The number of entries for each CPU, minus one.
     mask: usize,
     /// The number of additions for which there was no free entry.
@@ -51,7 +50,7 @@ impl<V: Default> Table<V> {
     pub(crate) fn new(buckets: usize) -> Result<Self> {
         let mut cpus = KVec::new();
         for _ in 0..nr_cpu_ids() {
-            let mut cpu = KVVec::with_capacity(buckets, GFP_KERNEL)?;
+            let mut cpu = VVec::with_capacity(buckets, GFP_KERNEL)?;
             for _ in 0..buckets {
                 let bucket = Bucket {
                     key: Atomic::new(0),
