@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Host tool. Prints the fingerprints that a module expects of its kernel, as Rust source; or the
-//! offsets of struct members, as a C header; or which optional items this kernel has, as arguments
-//! of rustc.
+//! offsets of struct members and the optional items that this kernel has, as a C header; or these
+//! items as arguments of rustc.
 //!
 //! Usage: `btf_fingerprint LIST BTF [members|cfgs]`. LIST is `src/ktrace/private/abi.list`, BTF the
 //! raw contents of the `.BTF` section of the kernel for which the module is built.
@@ -44,6 +44,7 @@ fn run(list: &str, raw: &str, what: &str) -> Result<String, String> {
                     continue;
                 }
                 cfgs += &format!("--cfg=has_{name}\n");
+                header += &format!("#define KTRACE_HAS_{name}\n");
                 item
             }
             "struct" => BtfItem::Struct,

@@ -44,6 +44,7 @@ int ktrace_locked_down(void);
 /* in ftrace_ops.c, */
 int ktrace_set_recursed(ktrace_recursed_t recursed);
 ftrace_func_t ktrace_slot_function(unsigned int slot);
+int ktrace_preempt_depth(void);
 unsigned long ktrace_argument(struct ftrace_regs *fregs, unsigned int n);
 unsigned long ktrace_stack_pointer(struct ftrace_regs *fregs);
 
@@ -90,6 +91,12 @@ int ktrace_watch_irqs(void);
 void ktrace_unwatch_irqs(void);
 u16 ktrace_irq_now(bool is_softirq);
 bool ktrace_irq_name(u16 code, char *name);
+
+/* in cpu_events.c, */
+int ktrace_watch_switches(void);
+void ktrace_unwatch_switches(void);
+u32 ktrace_switches_here(void);
+u64 ktrace_irqs_handled(void);
 
 /* in works.c, */
 int ktrace_watch_works(const struct ktrace_work_callbacks *callbacks);

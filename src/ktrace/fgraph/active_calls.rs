@@ -28,6 +28,7 @@ use crate::ktrace::{
     array::trace_array::TraceArray,
     private::abi,
     record::context::Context,
+    sync::published::PreemptionOff,
     task::Task, //
 };
 
@@ -46,6 +47,7 @@ extern "C" {
         depth: c_int,
     ) -> *mut c_void;
     fn ktrace_call_fgraph_get_task_var(ops: *mut abi::fgraph_ops) -> *mut c_ulong;
+    fn ktrace_call_ftrace_graph_top_ret_addr(task: *mut kernel::bindings::task_struct) -> c_ulong;
     fn ktrace_call_ftrace_graph_get_ret_stack(
         task: *mut kernel::bindings::task_struct,
         idx: c_int,
@@ -161,6 +163,20 @@ impl<'a> Open<'a> {
     #[inline]
     pub fn depth(&self) -> i32 {
         self.depth
+    }
+
+    /// Returns the return address of the innermost call, also while it returns.
+    pub fn return_address(&self) -> usize {
+        // SAFETY: Walks the shadow stack of the current task, which does not change, by the type
+        // invariant.
+        unsafe { ktrace_call_ftrace_graph_top_ret_addr(self.task.as_ptr()) as usize }
+    }
+
+    /// Returns the evidence that preemption is off.
+    #[inline]
+    pub fn preemption_off(&self) -> PreemptionOff<'_> {
+        // SAFETY: Preemption is off as long as this exists, by the type invariant.
+        unsafe { PreemptionOff::new() }
     }
 
     /// Returns the frame of the call that is `up` levels above the innermost one, if there is one

@@ -28,7 +28,6 @@ use crate::ktrace::{
 extern "C" {
     fn ktrace_return_value(fregs: *mut c_void) -> c_ulong;
     fn ktrace_call_fgraph_reserve_data(idx: c_int, size: c_int) -> *mut c_void;
-    fn ktrace_call_ftrace_graph_top_ret_addr(task: *mut kernel::bindings::task_struct) -> c_ulong;
 }
 
 /// The call of a function.
@@ -100,13 +99,6 @@ impl<'a> CurrentCall<'a> {
         }
         // SAFETY: Reads from the registers, which are valid by the type invariant.
         unsafe { ktrace_argument(self.fregs, n as c_uint) as usize }
-    }
-
-    /// Returns the return address of the function.
-    pub fn return_address(&self) -> usize {
-        // SAFETY: Walks the shadow stack of the current task, which does not change, by the type
-        // invariant.
-        unsafe { ktrace_call_ftrace_graph_top_ret_addr(self.open.task.as_ptr()) as usize }
     }
 }
 

@@ -6,6 +6,7 @@
  * All of it runs inside a traced function, so this file is built without ftrace's call at function
  * entry (see Kbuild).
  */
+#include <linux/bitops.h>
 #include <linux/ftrace.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -256,6 +257,26 @@ static_assert(ARRAY_SIZE(ktrace_slots) == KTRACE_NR_SLOTS);
 ftrace_func_t ktrace_slot_function(unsigned int slot)
 {
 	return slot < KTRACE_NR_SLOTS ? ktrace_slots[slot] : NULL;
+}
+
+/*
+ * How often the code that has called a traced function had disabled preemption, in a task. In a
+ * callback, ftrace has disabled it as well, once for each bit of the current context. Returns -1 if
+ * that is not known: an interrupt that is not counted yet has come during another callback.
+ */
+int ktrace_preempt_depth(void)
+{
+	const u32 own = BIT(TRACE_FTRACE_START + TRACE_CTX_NORMAL) |
+			BIT(TRACE_LIST_START + TRACE_CTX_NORMAL);
+	const u32 nested = BIT(TRACE_FTRACE_START + TRACE_CTX_TRANSITION) |
+			   BIT(TRACE_LIST_START + TRACE_CTX_TRANSITION);
+	u32 active = current->trace_recursion;
+
+	if (!IS_ENABLED(CONFIG_PREEMPT_COUNT))
+		return 0;
+	if (active & nested)
+		return -1;
+	return (preempt_count() & PREEMPT_MASK) - hweight32(active & own);
 }
 
 /* The registers of the traced call */

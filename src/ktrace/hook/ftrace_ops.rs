@@ -43,10 +43,14 @@ use crate::ktrace::{
     record::context::Context,
     sync::{
         atomic::AtomicPtr,
+        published::PreemptionOff,
         quiesce,
         read_once::ReadOnce, //
     },
-    task::trace_mask, //
+    task::{
+        trace_mask,
+        Task, //
+    },
 };
 
 type Func = abi::ftrace_func_t;
@@ -61,6 +65,7 @@ extern "C" {
     fn ktrace_slot_function(slot: c_uint) -> Func;
     pub(in crate::ktrace) fn ktrace_current() -> *mut kernel::bindings::task_struct;
     pub(in crate::ktrace) fn ktrace_argument(fregs: *mut c_void, n: c_uint) -> c_ulong;
+    fn ktrace_preempt_depth() -> c_int;
     fn ktrace_stack_pointer(fregs: *mut c_void) -> c_ulong;
     fn ktrace_call_ftrace_graph_ret_addr(
         task: *mut kernel::bindings::task_struct,
@@ -80,6 +85,15 @@ pub trait FunctionHook: Send + Sync + Sized + 'static {
     /// Counts a call that is not reported, because it was made while another call was handled. Any
     /// context, as for [`entry`](Self::entry).
     fn recursed(&self);
+}
+
+/// Returns how often the code that calls a traced function has disabled preemption, without what
+/// ftrace has disabled. Only for callbacks, in the context of a task. `None` if it is not known,
+/// because an interrupt that is not counted yet has come during another callback.
+#[inline]
+pub fn preempt_depth(_: PreemptionOff<'_>) -> Option<u32> {
+    // SAFETY: Reads state of the current task and of this CPU; preemption is off.
+    u32::try_from(unsafe { ktrace_preempt_depth() }).ok()
 }
 
 /// The call of a function.
@@ -127,6 +141,21 @@ impl<'a> FunctionCall<'a> {
             return self.parent_ip;
         }
         true_parent_ip(self.parent_ip, self.fregs)
+    }
+
+    /// Returns the current task.
+    #[inline]
+    pub fn task(&self) -> Task<'_> {
+        // SAFETY: The current task is alive as long as it runs, which it does until the callback
+        // returns, by the type invariant.
+        unsafe { Task::from_raw(ktrace_current()) }
+    }
+
+    /// Returns the evidence that preemption is off.
+    #[inline]
+    pub fn preemption_off(&self) -> PreemptionOff<'_> {
+        // SAFETY: Preemption is off until the callback returns, by the type invariant.
+        unsafe { PreemptionOff::new() }
     }
 
     /// Returns argument number `n`, as the register holds it; 0 if `n` is not below

@@ -160,6 +160,8 @@ data! {
     TraceClocks = c"trace_clocks", "CONFIG_KALLSYMS_ALL": "the trace clock in use";
     IrqTextStart = c"__irqentry_text_start", "CONFIG_KALLSYMS": "interrupts in the output";
     IrqTextEnd = c"__irqentry_text_end", "CONFIG_KALLSYMS": "interrupts in the output";
+    NoinstrTextStart = c"__noinstr_text_start", "CONFIG_KALLSYMS": "where the kernel is entered";
+    NoinstrTextEnd = c"__noinstr_text_end", "CONFIG_KALLSYMS": "where the kernel is entered";
     Text = c"_stext", "CONFIG_KALLSYMS": "functions in compact records";
     TextEnd = c"_etext", "CONFIG_KALLSYMS": "the range of kernel text";
     BtfStart = c"__start_BTF", "CONFIG_DEBUG_INFO_BTF": "the check of types";

@@ -49,9 +49,19 @@ impl Context {
         self.packed >> 16 & flag != 0
     }
 
-    /// Returns a number for tasks, softirqs, hardirqs and NMIs: a higher one interrupts the lower
-    /// ones.
-    fn level(&self) -> u32 {
+    /// Returns whether interrupts are off.
+    pub fn has_irqs_off(&self) -> bool {
+        self.has(abi::trace_flag_type_TRACE_FLAG_IRQS_OFF)
+    }
+
+    /// Returns whether softirqs are off.
+    pub fn has_softirqs_off(&self) -> bool {
+        self.has(abi::trace_flag_type_TRACE_FLAG_BH_OFF)
+    }
+
+    /// Returns a number for tasks (0), softirqs, hardirqs and NMIs (3): a higher one interrupts the
+    /// lower ones.
+    pub fn level(&self) -> u32 {
         if self.is_nmi() {
             3
         } else if self.has(abi::trace_flag_type_TRACE_FLAG_HARDIRQ) {

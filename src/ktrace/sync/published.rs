@@ -4,7 +4,10 @@
 //!
 //! C header: `include/linux/rcupdate.h`.
 
-use core::ptr::null_mut;
+use core::{
+    marker::PhantomData,
+    ptr::null_mut, //
+};
 
 use kernel::{
     bindings,
@@ -22,6 +25,27 @@ use super::{
     atomic::AtomicPtr,
     read_once::ReadOnce, //
 };
+
+/// Evidence that preemption is off during `'a`, which makes this an RCU read-side section.
+///
+/// # Invariants
+///
+/// Preemption is off on this CPU during `'a`.
+#[derive(Clone, Copy)]
+pub struct PreemptionOff<'a>(PhantomData<&'a ()>);
+
+impl PreemptionOff<'_> {
+    /// Creates the evidence.
+    ///
+    /// # Safety
+    ///
+    /// Preemption must be off during the lifetime that the caller chooses.
+    #[inline]
+    pub(in crate::ktrace) unsafe fn new() -> Self {
+        // INVARIANT: Preemption is off, as the caller guarantees.
+        Self(PhantomData)
+    }
+}
 
 /// A pointer to a value that readers use without taking a reference.
 ///
@@ -48,6 +72,18 @@ impl<T> Published<T> {
         // reference. The dependency on the pointer orders reads of the value, as with
         // `rcu_dereference()`. `Retired` drops the reference only after a grace period that started
         // after the pointer was replaced, so not before the guard's read-side section ends.
+        unsafe { self.0.read_once().as_ref() }
+    }
+
+    /// Returns the value, which stays valid as long as preemption is off. For callbacks of traced
+    /// functions: an [`rcu::Guard`] calls functions that may be traced. Any context.
+    #[inline]
+    pub fn get_in_callback<'a>(&'a self, _: PreemptionOff<'a>) -> Option<&'a T> {
+        // SAFETY: By the type invariant, the pointer is null or to a value with at least one
+        // reference. The dependency on the pointer orders reads of the value, as with
+        // `rcu_dereference()`. `Retired` drops the reference only after a grace period that started
+        // after the pointer was replaced, and a grace period waits for code with preemption off, as
+        // this is during `'a`, by the invariant of the argument.
         unsafe { self.0.read_once().as_ref() }
     }
 

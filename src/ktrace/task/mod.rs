@@ -14,6 +14,7 @@ pub mod bind;
 mod callbacks;
 pub mod cgroups;
 pub mod comm;
+pub mod cpu_events;
 pub mod follow;
 pub mod hooks;
 pub mod irqs;

@@ -87,6 +87,14 @@ impl Task<'_> {
         voluntary.wrapping_add(involuntary) as u32
     }
 
+    /// Returns the time that the task has spent in user space. Unless the kernel accounts each
+    /// change between user space and the kernel, it grows when a timer tick finds the task there.
+    #[inline]
+    pub fn user_time(&self) -> u64 {
+        // SAFETY: By the type invariant, the task is alive; this reads one aligned word.
+        unsafe { addr_of!((*self.0).utime).read_volatile() }
+    }
+
     /// Returns the task's priority in the kernel's representation: lower is more urgent, 100 to 139
     /// are the nice values.
     #[inline]
