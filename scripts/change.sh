@@ -59,7 +59,8 @@ touched() {
 		tests/slowname/*) echo '1 filter/*' ;;
 		tests/failcall/*) echo 0 faults/registers ;;
 		src/ktrace/compact/* | src/ktrace/output/*) echo '1 compact/*' ;;
-		src/fgraph* | src/*/fgraph/* | src/show* | src/thresholds* | src/profile/*)
+		src/fgraph* | src/*/fgraph/* | src/show* | src/thresholds* | src/profile/* | \
+			src/latency/* | src/ktrace/task/cpu_events*)
 			echo '1 graph/*' ;;
 		src/filter/* | src/task_filter/* | src/ktrace/task/task* | \
 			src/ktrace/task/trace_mask* | src/ktrace/task/pid_map* | \

@@ -84,6 +84,7 @@ enum Kind {
     Thresholds,
     Profile,
     Paths,
+    Latency,
     Triggers,
     ChainThresh,
     Stats,
@@ -98,6 +99,7 @@ impl Kind {
             | Kind::Thresholds
             | Kind::Profile
             | Kind::Paths
+            | Kind::Latency
             | Kind::Triggers
             | Kind::ChainThresh => true,
             Kind::FollowFork | Kind::FollowWork | Kind::Stats => false,
@@ -190,6 +192,12 @@ static FILES: &[Description] = &[
                ferro-profile-paths; any text, for example 0, resets it",
     },
     Description {
+        name: c"latency",
+        kind: Kind::Latency,
+        help: "the longest times in us with interrupts and with preemption off; enable with \
+               options/ferro-latency; a write resets it",
+    },
+    Description {
         name: c"triggers",
         kind: Kind::Triggers,
         help: "rules, one a line: WHEN [if CONDITION] do ACTION, for example \
@@ -260,6 +268,7 @@ impl Control {
             Kind::Thresholds => self.set_thresholds(data),
             Kind::Profile => self.clear(State::clear_profile),
             Kind::Paths => self.clear(State::clear_paths),
+            Kind::Latency => self.clear(State::clear_latency),
             Kind::Triggers => self.set_triggers(data),
             Kind::ChainThresh => self.set_chain_thresh(data),
             Kind::Stats => Err(EBADF),
@@ -412,6 +421,13 @@ impl Control {
         })?
     }
 
+    fn show_latency(&self, out: &SeqFile) -> Result {
+        self.with(|state, array| match array.latency() {
+            Some(latency) => latency.show(out, state.gone()),
+            None => Ok(()),
+        })?
+    }
+
     fn show_thresholds(&self, out: &SeqFile) -> Result {
         let thresholds = self.with(|_, array| array.recorder().limits().thresholds())?;
         for kind in TimeKind::ALL {
@@ -527,6 +543,7 @@ impl ControlFile for Control {
             Kind::Thresholds => self.show_thresholds(out),
             Kind::Profile => self.show_profile(out),
             Kind::Paths => self.show_paths(out),
+            Kind::Latency => self.show_latency(out),
             Kind::Triggers => self.show_triggers(out),
             Kind::ChainThresh => self.show_chain_thresh(out),
             Kind::Stats => self.show_stats(out),
@@ -547,9 +564,12 @@ impl ControlFile for Control {
             input.refuse_size();
         }
         let fault = match self.about.kind {
-            Kind::List(_) | Kind::Profile | Kind::Paths | Kind::Triggers | Kind::Stats => {
-                Fault::TooMany
-            }
+            Kind::List(_)
+            | Kind::Profile
+            | Kind::Paths
+            | Kind::Latency
+            | Kind::Triggers
+            | Kind::Stats => Fault::TooMany,
             Kind::FollowFork | Kind::FollowWork => Fault::NotASwitch,
             Kind::MaxGraphDepth => Fault::NotADepth,
             Kind::ChainThresh => Fault::NotMicroseconds,

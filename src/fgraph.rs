@@ -24,7 +24,8 @@
 //! Ordinary calls and returns do not reach [`Graph::entry`] and [`Graph::ret`]; they take a fast
 //! path in C ([`Graph::fast_path`]), which ends in [`Graph::fast_entry`], [`Graph::fast_ret`] and
 //! similar callbacks. Both paths use the same frames, and leave the same value in the task data
-//! word.
+//! word. With options that need to see each call ([`option::SEES_CALLS`]), all calls take the slow
+//! path.
 //!
 //! # Interrupts
 //!
@@ -34,6 +35,7 @@
 mod entries;
 mod off_cpu;
 mod returns;
+mod seen;
 mod selection;
 mod task_word;
 
@@ -50,6 +52,7 @@ use self::task_word::{
 
 use crate::{
     function_trace::{
+        option,
         Count,
         Recorder, //
     },
@@ -200,6 +203,9 @@ impl GraphHook for Graph {
     #[inline]
     fn entry(&self, call: &CurrentCall<'_>) -> bool {
         let flags = self.recorder.flags();
+        if flags & option::SEES_CALLS != 0 {
+            self.see_call(call);
+        }
         let notes = call.task_word();
         let mut state = notes.get_or_begin(
             initial(call.tag()),
@@ -247,6 +253,9 @@ impl GraphHook for Graph {
     #[inline]
     fn ret(&self, ret: &Return<'_>) {
         let now = CounterTime::now();
+        if self.recorder.flags() & option::SEES_CALLS != 0 {
+            self.see_return(ret);
+        }
         let notes = ret.task_word();
         let mut state = notes.get();
         if !is_initialized(state, ret) {
@@ -314,8 +323,8 @@ impl GraphHook for Graph {
     }
 
     fn fast_path(&self, tag: u32) -> Option<FastPathConfig<'_>> {
-        // The fast path does not know the callers.
-        if self.paths.is_some() {
+        // The fast path does not know the callers, and does not report each call.
+        if self.paths.is_some() || self.recorder.flags() & option::SEES_CALLS != 0 {
             return None;
         }
         Some(FastPathConfig {

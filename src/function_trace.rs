@@ -8,9 +8,12 @@
 
 use kernel::{
     prelude::*,
-    sync::atomic::{
-        Atomic,
-        Relaxed, //
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
     },
 };
 
@@ -43,8 +46,17 @@ use crate::{
         sync::{
             atomic::AtomicBool,
             percpu_counter::Counters,
+            published::{
+                Published,
+                Retired, //
+            },
             read_once::ReadOnce, //
         },
+    },
+    latency::{
+        Latency,
+        Place,
+        Seen, //
     },
     thresholds::{
         Limits,
@@ -109,7 +121,12 @@ pub(crate) mod option {
         MARKERS = c"ferro-markers", 0;
         /// With `PROFILE`, adds up the times by path, too.
         PATHS = c"ferro-profile-paths", 0;
+        /// Notes the longest stretches with interrupts and with preemption off.
+        LATENCY = c"ferro-latency", 0;
     }
+
+    /// Options that need to see each call, so that none takes a fast path.
+    pub(crate) const SEES_CALLS: u32 = LATENCY;
 
     /// Options whose data is known only when the call begins and is written with its entry.
     pub(crate) const MORE_AT_CALL: u32 = ARGS | RETADDR;
@@ -152,6 +169,8 @@ pub(crate) struct Recorder {
     limits: Limits,
     counters: Counters<COUNTS>,
     packer: Packer,
+    /// Where the longest stretches are noted, while the trace array records them.
+    latency: Published<Latency>,
 }
 
 bind_function_hook!(Recorder);
@@ -167,6 +186,7 @@ impl Recorder {
             limits: Limits::default(),
             counters: Counters::new()?,
             packer: Packer::new(),
+            latency: Published::none(),
         })
     }
 
@@ -183,6 +203,19 @@ impl Recorder {
         self.flags.store(flags, Relaxed);
         self.update_hot_settings();
         Ok(())
+    }
+
+    /// Sets where the longest stretches are noted. Callers must hold the lock of
+    /// [`crate::arrays::STATE`].
+    pub(crate) fn set_latency(&self, latency: Option<Arc<Latency>>) -> Retired<Latency> {
+        self.latency.replace(latency)
+    }
+
+    /// Passes a traced call or return to what needs to see each of them. Any context.
+    pub(crate) fn see(&self, seen: &Seen<'_>) {
+        if let Some(latency) = self.latency.get_in_callback(seen.preemption_off) {
+            latency.see(seen);
+        }
     }
 
     /// Prepares for recording: selects the clock of packed records.
@@ -256,7 +289,7 @@ impl Recorder {
 
     /// Returns the packer of function entries, if they are packed without further data.
     pub(crate) fn packer(&self) -> Option<&Packer> {
-        const MORE: u32 = option::ARGS | option::STACKTRACE;
+        const MORE: u32 = option::ARGS | option::STACKTRACE | option::SEES_CALLS;
         let flags = self.flags();
         (flags & (option::COMPACT | MORE) == option::COMPACT).then_some(&self.packer)
     }
@@ -327,9 +360,36 @@ impl Recorder {
         true
     }
 
-    /// Records a call with its arguments or a stack trace.
+    /// Records a call without further data.
+    #[inline(always)]
+    fn record(&self, call: &FunctionCall<'_>, flags: u32) {
+        if flags & option::COMPACT != 0 && self.pack_function(&call.reborrow()) {
+            return;
+        }
+        match function_records::function(call, 0) {
+            Ok(()) => self.add(Count::Functions),
+            Err(NotWritten) => self.not_written(call.tr()),
+        }
+    }
+
+    /// Records a call with everything that the options request.
     #[cold]
     fn record_more(&self, call: &FunctionCall<'_>, flags: u32) {
+        if flags & option::SEES_CALLS != 0 {
+            self.see(&Seen {
+                task: call.task(),
+                context: call.context,
+                place: Place {
+                    func: call.ip,
+                    caller: call.parent_ip(),
+                },
+                is_call: true,
+                preemption_off: call.preemption_off(),
+            });
+        }
+        if flags & (option::ARGS | option::STACKTRACE) == 0 {
+            return self.record(call, flags);
+        }
         let words = if flags & option::ARGS != 0 {
             MAX_ARGS
         } else {
@@ -358,16 +418,10 @@ impl FunctionHook for Recorder {
     #[inline]
     fn entry(&self, call: &FunctionCall<'_>) {
         let flags = self.flags();
-        if flags & (option::ARGS | option::STACKTRACE) != 0 {
+        if flags & (option::ARGS | option::STACKTRACE | option::SEES_CALLS) != 0 {
             return self.record_more(&call.reborrow(), flags);
         }
-        if flags & option::COMPACT != 0 && self.pack_function(&call.reborrow()) {
-            return;
-        }
-        match function_records::function(call, 0) {
-            Ok(()) => self.add(Count::Functions),
-            Err(NotWritten) => self.not_written(call.tr()),
-        }
+        self.record(call, flags);
     }
 
     #[cold]

@@ -20,6 +20,7 @@ mod accounting;
 mod chains;
 mod filters;
 mod kernel_settings;
+mod latency;
 mod markers;
 pub(crate) mod profiles;
 mod reconcile;
@@ -55,6 +56,7 @@ use crate::{
         sync::module_global::ModuleGlobal,
         task::{
             cgroups::CgroupWatch,
+            cpu_events::SwitchWatch,
             irqs::IrqWatch,
             name_watch::NameWatch,
             registration::TaskRegistration,
@@ -63,6 +65,7 @@ use crate::{
             signals::SignalWatch, //
         },
     },
+    latency::Latency,
     markers::{
         Copies,
         Measuring, //
@@ -115,6 +118,10 @@ pub(crate) struct Array {
     profile: Option<Arc<Profile>>,
     /// The same by path.
     paths: Option<Arc<Paths>>,
+    /// The longest stretches, from when they were first noted until they are cleared.
+    latency: Option<Arc<Latency>>,
+    /// Whether they are being noted.
+    has_latency: bool,
 }
 
 /// Creates what the layers above add to a trace array: its control files and the options of the
@@ -182,6 +189,8 @@ impl Array {
     fn unhook(&mut self) {
         self.copies = None;
         self.hook = None;
+        drop(self.recorder.set_latency(None));
+        self.has_latency = false;
         self.needs_accounting = false;
         self.is_profiling = false;
     }
@@ -232,6 +241,8 @@ pub(crate) struct State {
     markers: Option<MarkerWatch>,
     /// The probe on signals, while a rule needs it.
     signals: Option<SignalWatch>,
+    /// The probe on context switches, while a trace array notes the longest stretches.
+    switches: Option<SwitchWatch>,
     /// The probes on interrupts, while chains of wakeups are followed.
     irqs: Option<IrqWatch>,
     /// Markers cannot be watched, so entries are always written when calls begin.
@@ -266,6 +277,7 @@ impl State {
             markers: None,
             signals: None,
             irqs: None,
+            switches: None,
             marker_export: None,
             measuring: None,
             has_no_markers: false,

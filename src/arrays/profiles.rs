@@ -9,6 +9,7 @@ use kernel::{
 };
 
 use super::{
+    Array,
     State,
     STATE, //
 };
@@ -92,9 +93,11 @@ impl State {
     }
 
     /// Forgets the names of functions that were unloaded, if nothing can refer to them.
-    fn clear_gone(&mut self) {
-        let mut arrays = self.arrays.iter();
-        if arrays.all(|array| array.profile.is_none() && array.paths.is_none()) {
+    pub(super) fn clear_gone(&mut self) {
+        let has_names = |array: &Array| {
+            array.profile.is_some() || array.paths.is_some() || array.latency.is_some()
+        };
+        if !self.arrays.iter().any(has_names) {
             self.gone.clear();
         }
     }
@@ -112,6 +115,9 @@ impl TextLeaves for Unloads {
                 }
                 if let Some(paths) = array.paths() {
                     paths.text_leaves(text, &mut state.gone);
+                }
+                if let Some(latency) = array.latency() {
+                    latency.text_leaves(text, &mut state.gone);
                 }
             }
         }

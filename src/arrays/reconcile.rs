@@ -72,6 +72,8 @@ impl State {
             chain_thresh_ns: 0,
             profile: None,
             paths: None,
+            latency: None,
+            has_latency: false,
             is_profiling: false,
         };
         self.next_serial = serial.wrapping_add(1);
@@ -84,6 +86,7 @@ impl State {
         if let Some(array) = self.arrays.get_mut(at) {
             array.unhook();
         }
+        self.close_latency();
         self.close_accounting();
         self.remove_filter(at, Arc::clone(&self.no_filter));
         let _ = self.arrays.remove(at);

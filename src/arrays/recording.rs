@@ -52,6 +52,7 @@ impl State {
                 if let Some(array) = self.arrays.get_mut(at) {
                     array.unhook();
                 }
+                self.close_latency();
                 self.close_accounting();
                 self.drop_idle_slot(at);
                 self.update_trace_masks();
@@ -72,6 +73,7 @@ impl State {
     fn hook(&mut self, at: usize, tr: &TraceArray, slot: u32, flags: u32) -> Result<Recording> {
         let recorder = Arc::clone(&self.arrays.get(at).ok_or(ENODEV)?.recorder);
         recorder.begin();
+        self.open_latency(at, flags)?;
         if flags & option::GRAPH == 0 {
             let names = CmdlineRecording::new(self.resolved)?;
             let hook = ftrace_ops::FunctionRegistration::new(self.resolved, tr, slot, recorder)?;
@@ -116,6 +118,7 @@ impl State {
         if let Some(array) = self.arrays.get_mut(at) {
             array.unhook();
         }
+        self.close_latency();
         self.close_accounting();
         self.drop_idle_slot(at);
         self.update_trace_masks();
@@ -172,9 +175,8 @@ impl State {
         if is_recording {
             self.set_marker_copies(at, tr, flags)?;
         }
-        if !is_recording
-            || (before ^ flags) & (option::GRAPH | option::PROFILE | option::PATHS) == 0
-        {
+        const OF_HOOK: u32 = option::GRAPH | option::PROFILE | option::PATHS | option::SEES_CALLS;
+        if !is_recording || (before ^ flags) & OF_HOOK == 0 {
             return Ok(());
         }
         self.stop(tr);

@@ -74,7 +74,7 @@ struct SectionRow {
 }
 
 /// A time in ns that is printed in us.
-struct Us(u64);
+pub(crate) struct Us(pub(crate) u64);
 
 impl fmt::Display for Us {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -130,13 +130,9 @@ impl FunctionNames {
 
     /// Prints the name of a function, and its offset or number if there are several with this name.
     pub(super) fn show(&self, out: &SeqFile, func: u64, gone: &Gone) -> Result {
-        if let Some(name) = gone.name(func) {
-            tracefs::write_bytes(out, name);
-            seq_print!(out, " (unloaded)");
+        let Some(name) = show_function(out, func, gone)? else {
             return Ok(());
-        }
-        let name = modules::name_of(func as usize)?;
-        tracefs::write_bytes(out, &name);
+        };
         let digest = digest(&name);
         let same = self.numbers.keys().filter(|key| key.0 == digest);
         let (before, all) = same.fold((0u32, 0u32), |(before, all), key| {
@@ -154,6 +150,18 @@ impl FunctionNames {
         }
         Ok(())
     }
+}
+
+/// Prints the name of a function. Returns it, unless the function was unloaded. May sleep.
+pub(crate) fn show_function(out: &SeqFile, func: u64, gone: &Gone) -> Result<Option<KVec<u8>>> {
+    if let Some(name) = gone.name(func) {
+        tracefs::write_bytes(out, name);
+        seq_print!(out, " (unloaded)");
+        return Ok(None);
+    }
+    let name = modules::name_of(func as usize)?;
+    tracefs::write_bytes(out, &name);
+    Ok(Some(name))
 }
 
 /// Returns a copy of a name. May sleep.

@@ -57,8 +57,9 @@ reset_trace_array() {
 	for _file in tracing_thresh max_graph_depth triggers; do
 		clear_file "$1/ferrotrace/$_file"
 	done
-	# Profile data persists until the profile is cleared.
+	# These persist until they are cleared.
 	clear_file "$1/ferrotrace/profile"
+	clear_file "$1/ferrotrace/latency"
 	write_if_exists 0 "$1/ferrotrace/follow_fork" "$1"/options/ferro-* \
 		"$1/options/function-fork" "$1/options/event-fork" \
 		"$1/options/func-args" "$1/options/func_stack_trace" \

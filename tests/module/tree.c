@@ -17,13 +17,22 @@
  *	deep N		root_deep calls itself, N levels deep
  *	value N		root_value returns N
  *	irq		root_irq is interrupted, and in_irq is called
+ *	irqs-off US	root_irqs_off calls leaf twice, for US each, with interrupts off
+ *	preempt-off US	root_preempt_off does so with preemption off, and is interrupted before and
+ *			in between; in_irq calls leaf twice, for US each
+ *	irqs-apart MS	root_irqs_apart calls leaf twice with interrupts off, and computes for MS in
+ *			between, with preemption off
+ *	naps-apart MS	root_naps_apart calls leaf twice with preemption off, and sleeps for MS in
+ *			between
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/irq_work.h>
+#include <linux/irqflags.h>
 #include <linux/ktime.h>
 #include <linux/mutex.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 
@@ -82,8 +91,15 @@ noinline int tree_tail(long us)
 	return tree_leaf(us);
 }
 
+/* How long the next interrupt calls leaf. */
+static long tree_irq_us;
+
 noinline void tree_in_irq(struct irq_work *work)
 {
+	if (tree_irq_us) {
+		tree_leaf(tree_irq_us);
+		tree_leaf(tree_irq_us);
+	}
 	STAY();
 }
 
@@ -177,12 +193,84 @@ noinline int tree_root_value(long n)
 	return n;
 }
 
-noinline int tree_root_irq(long n)
+static __always_inline void tree_interrupt(void)
 {
 	static struct irq_work work = IRQ_WORK_INIT_HARD(tree_in_irq);
 
 	irq_work_queue(&work);
-	irq_work_sync(&work);
+	while (irq_work_is_busy(&work))
+		cpu_relax();
+}
+
+noinline int tree_root_irq(long n)
+{
+	tree_interrupt();
+	STAY();
+	return 0;
+}
+
+noinline int tree_root_irqs_off(long us)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	tree_leaf(us);
+	tree_leaf(us);
+	local_irq_restore(flags);
+	STAY();
+	return 0;
+}
+
+noinline int tree_root_preempt_off(long us)
+{
+	preempt_disable();
+	tree_irq_us = us;
+	tree_interrupt();
+	tree_leaf(us);
+	tree_irq_us = 0;
+	tree_interrupt();
+	tree_leaf(us);
+	preempt_enable();
+	STAY();
+	return 0;
+}
+
+static __always_inline void tree_leaf_irqs_off(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	tree_leaf(10);
+	local_irq_restore(flags);
+}
+
+noinline int tree_root_irqs_apart(long ms)
+{
+	u64 end;
+
+	preempt_disable();
+	tree_leaf_irqs_off();
+	end = ktime_get_ns() + ms * NSEC_PER_MSEC;
+	while (ktime_get_ns() < end)
+		cpu_relax();
+	tree_leaf_irqs_off();
+	preempt_enable();
+	STAY();
+	return 0;
+}
+
+static __always_inline void tree_leaf_preempt_off(void)
+{
+	preempt_disable();
+	tree_leaf(10);
+	preempt_enable();
+}
+
+noinline int tree_root_naps_apart(long ms)
+{
+	tree_leaf_preempt_off();
+	msleep(ms);
+	tree_leaf_preempt_off();
 	STAY();
 	return 0;
 }
@@ -229,6 +317,10 @@ static const struct {
 	{ "deep", tree_root_deep },
 	{ "value", tree_root_value, true },
 	{ "irq", tree_root_irq },
+	{ "irqs-off", tree_root_irqs_off },
+	{ "preempt-off", tree_root_preempt_off },
+	{ "irqs-apart", tree_root_irqs_apart },
+	{ "naps-apart", tree_root_naps_apart },
 	{ "printk", tree_printk },
 };
 

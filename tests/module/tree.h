@@ -24,6 +24,10 @@ int tree_root_tail(long n);
 int tree_root_deep(long n);
 int tree_root_value(long n);
 int tree_root_irq(long n);
+int tree_root_irqs_off(long us);
+int tree_root_preempt_off(long us);
+int tree_root_irqs_apart(long ms);
+int tree_root_naps_apart(long ms);
 int tree_printk(long n);
 
 #endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Passes calls and returns to what needs to see each of them, whether they are recorded or not.
+
+use super::{
+    is_initialized,
+    Graph, //
+};
+use crate::{
+    ktrace::fgraph::{
+        Call,
+        Open,
+        Return, //
+    },
+    latency::{
+        Place,
+        Seen, //
+    },
+};
+
+impl Graph {
+    /// Handles a call of a traced task.
+    #[cold]
+    pub(super) fn see_call(&self, call: &Call<'_>) {
+        self.see(call, call.func, true);
+    }
+
+    /// Handles a return, if this hook has seen the call and the task is still traced.
+    #[cold]
+    pub(super) fn see_return(&self, ret: &Return<'_>) {
+        if is_initialized(ret.task_word().get(), ret) && ret.is_task_traced() {
+            self.see(ret, ret.func, false);
+        }
+    }
+
+    fn see(&self, open: &Open<'_>, func: usize, is_call: bool) {
+        self.recorder.see(&Seen {
+            task: open.task(),
+            context: open.context(),
+            place: Place {
+                func,
+                caller: open.return_address(),
+            },
+            is_call,
+            preemption_off: open.preemption_off(),
+        });
+    }
+}
