@@ -195,7 +195,7 @@ static FILES: &[Description] = &[
         name: c"latency",
         kind: Kind::Latency,
         help: "the longest times in us with interrupts and with preemption off; enable with \
-               options/ferro-latency; a write resets it",
+               options/ferro-latency; any text, for example 0, resets it",
     },
     Description {
         name: c"triggers",

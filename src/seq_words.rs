@@ -14,7 +14,7 @@ use kernel::sync::atomic::{
 
 use crate::ktrace::sync::read_once::ReadOnce;
 
-/// Words that are read and changed as a whole. Initially, all are 0.
+/// SeqWriter that are read and changed as a whole. Initially, all are 0.
 pub(crate) struct SeqWords<const N: usize> {
     /// Odd while a writer changes the words.
     seq: Atomic<u64>,
@@ -31,9 +31,9 @@ impl<const N: usize> Default for SeqWords<N> {
 }
 
 /// Access to the words for their writer.
-pub(crate) struct Words<'a, const N: usize>(&'a [Atomic<u64>; N]);
+pub(crate) struct SeqWriter<'a, const N: usize>(&'a [Atomic<u64>; N]);
 
-impl<const N: usize> Words<'_, N> {
+impl<const N: usize> SeqWriter<'_, N> {
     /// Returns a word; 0 if there is none with this index.
     pub(crate) fn get(&self, index: usize) -> u64 {
         self.0.get(index).map_or(0, ReadOnce::read_once)
@@ -51,19 +51,19 @@ impl<const N: usize> Words<'_, N> {
 impl<const N: usize> SeqWords<N> {
     /// Calls `change` with the words. Returns false, without the call, if another writer changes
     /// them. Preemption should be off. Any context.
-    pub(crate) fn try_change(&self, change: impl FnOnce(Words<'_, N>)) -> bool {
+    pub(crate) fn try_change(&self, change: impl FnOnce(SeqWriter<'_, N>)) -> bool {
         let seq = self.seq.read_once();
         if seq % 2 != 0 || self.seq.cmpxchg(seq, seq.wrapping_add(1), Acquire).is_err() {
             return false;
         }
-        change(Words(&self.words));
+        change(SeqWriter(&self.words));
         self.seq.store(seq.wrapping_add(2), Release);
         true
     }
 
     /// Calls `change` with the words, when no other writer changes them. May sleep. Until it
     /// returns, other writers change nothing.
-    pub(crate) fn change(&self, mut change: impl FnMut(Words<'_, N>)) {
+    pub(crate) fn change(&self, mut change: impl FnMut(SeqWriter<'_, N>)) {
         while !self.try_change(&mut change) {
             core::hint::spin_loop();
         }

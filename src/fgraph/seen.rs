@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     ktrace::fgraph::{
-        Call,
+        CurrentCall,
         Open,
         Return, //
     },
@@ -21,7 +21,7 @@ use crate::{
 impl Graph {
     /// Handles a call of a traced task.
     #[cold]
-    pub(super) fn see_call(&self, call: &Call<'_>) {
+    pub(super) fn see_call(&self, call: &CurrentCall<'_>) {
         self.see(call, call.func, true);
     }
 

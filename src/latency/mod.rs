@@ -58,7 +58,7 @@ use crate::{
     relaxed_u64::RelaxedU64,
     seq_words::{
         SeqWords,
-        Words, //
+        SeqWriter, //
     },
 };
 
@@ -102,7 +102,7 @@ struct Identity {
 
 /// The stretch that is open on a CPU.
 #[derive(Default)]
-struct Open {
+struct OpenStretch {
     /// The members of [`Identity`]; the first one is 0 if no stretch is open.
     identity: [RelaxedU64; 3],
     begun_ns: RelaxedU64,
@@ -113,7 +113,7 @@ struct Open {
     caller: RelaxedU64,
 }
 
-impl Open {
+impl OpenStretch {
     #[inline]
     fn close(&self) {
         let [task, ..] = &self.identity;
@@ -174,8 +174,8 @@ mod word {
 
 #[derive(Default)]
 struct Cpu {
-    irqs_off: Open,
-    preempt_off: Open,
+    irqs_off: OpenStretch,
+    preempt_off: OpenStretch,
     longest: [SeqWords<{ word::COUNT }>; KINDS],
 }
 
@@ -261,7 +261,14 @@ impl Latency {
     }
 
     /// Stores a stretch if it is the longest one.
-    fn compare(&self, cpu: &Cpu, kind: usize, open: &Open, identity: Identity, seen: &Seen<'_>) {
+    fn compare(
+        &self,
+        cpu: &Cpu,
+        kind: usize,
+        open: &OpenStretch,
+        identity: Identity,
+        seen: &Seen<'_>,
+    ) {
         let Some(longest) = cpu.longest.get(kind) else {
             return;
         };
@@ -269,7 +276,7 @@ impl Latency {
         if total_ns <= longest.get(word::TOTAL) {
             return;
         }
-        let store = |words: Words<'_, { word::COUNT }>| {
+        let store = |words: SeqWriter<'_, { word::COUNT }>| {
             // It may have been cleared since then.
             if self.generation.read_once() != identity.generation {
                 return;

@@ -6,6 +6,8 @@
  * Kbuild).
  */
 #include <linux/ftrace.h>
+#include <linux/preempt.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 
 #include "../callbacks.h"
@@ -20,6 +22,12 @@ static void notrace ktrace_on_name_written(unsigned long ip, unsigned long paren
 {
 	const struct ktrace_task_callbacks *callbacks = op->private;
 
+	/*
+	 * If there are other hooks on the function, preemption is off. The filters have a lock,
+	 * which sleeps on PREEMPT_RT; there, the decision by the reported name has to do.
+	 */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !preemptible())
+		return;
 	callbacks->name_written((struct task_struct *)ftrace_regs_get_argument(fregs, 0));
 }
 
@@ -50,6 +58,9 @@ int ktrace_watch_names(const struct ktrace_task_callbacks *callbacks)
 	ret = register_ftrace_function(&ktrace_name_ops);
 	if (ret)
 		ktrace_free_name_filter();
+	else
+		/* On arm64, a CPU may still execute the instruction from before the hook. */
+		kick_all_cpus_sync();
 	return ret;
 }
 
