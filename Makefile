@@ -116,8 +116,8 @@ help:
 #:                     program) and ferrotrace add when they answer the same question
 #: make bench-docs     replace the numbers in all documents by those of JSON='file...', results of
 #:                     make bench and make bench-compare
-#: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch, style, layers, messages and
-#:                     the numbers in documents
+#: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch, style, layers, and the
+#:                     messages, commands and numbers in documents
 #: make tools          build the command `ferrotrace` and the plugin of trace-cmd, and install them
 #:                     in ~/.local, or in PLUGINS=directory, BIN=directory, DATADIR=directory
 #: make setup          only fetch and build the tools and kernels that the other commands need

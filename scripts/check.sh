@@ -4,9 +4,9 @@
 #
 # Runs all checks that do not run the module: rustfmt, clippy, rustdoc, shellcheck, the kernel's
 # checkpatch, scripts/style.py (language, columns, subjects), scripts/layers.py (layers),
-# scripts/messages.py (messages) and bench/docs.py (numbers), or some of these. No check may have a
-# finding. All tools are those of the build environment. The last line of output is
-# `N passed, N failed, 0 skipped`.
+# scripts/messages.py (messages), scripts/commands.py (commands) and bench/docs.py (numbers), or
+# some of these. No check may have a finding. All tools are those of the build environment. The last
+# line of output is `N passed, N failed, 0 skipped`.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -91,6 +91,10 @@ check_messages() {
 	files src | in_env python3 scripts/messages.py
 }
 
+check_commands() {
+	in_env python3 scripts/commands.py check
+}
+
 check_numbers() {
 	in_env python3 bench/docs.py check
 }
@@ -109,7 +113,7 @@ check_subjects() {
 
 passed=0 failed=0
 mkdir -p "$out"
-[ $# -gt 0 ] || set -- language columns subjects layers messages numbers \
+[ $# -gt 0 ] || set -- language columns subjects layers messages commands numbers \
 	rustfmt clippy rustdoc shellcheck checkpatch
 for name; do
 	start=$(date +%s)

@@ -8,7 +8,7 @@
 # ktrace_test.ko (tests/module/); for cases, oops and upstream, ktrace_failcall.ko; for cases and
 # upstream, further test modules, the module of samples/, modules that must be refused, and a copy
 # of the kernel's own tests of ftrace; for clients, makes the plugin of libtraceevent and the
-# command, and copies README and tutorial. Run in the build environment.
+# command, and extracts the commands of documents. Run in the build environment.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
@@ -44,8 +44,7 @@ fi
 if [ "$cases" = clients ] || [ "$cases" = record ]; then
 	"${cross#*=}strip" --strip-debug -o "$dir/thermal_sample.ko" \
 		"$out/samples/thermal/thermal_sample.ko"
-	mkdir "$dir/docs"
-	cp "$top/README.md" "$top/docs/tutorial.md" "$dir/docs"
+	"$top/scripts/commands.py" extract "$dir/docs"
 	# Two kernels may be tested at the same time.
 	(
 		flock 9
