@@ -62,12 +62,6 @@ wait_until() {
 	done
 }
 
-# scale_for_load NUMBER: prints the upper limit, on a loaded machine, for a value of which NUMBER is
-# expected.
-scale_for_load() {
-	echo $(($1 * 100))
-}
-
 # repetitions NUMBER DEBUG: prints how often to repeat a test for a rare fault: NUMBER times, or
 # DEBUG times on a debug kernel, which is slower and detects faults earlier. With BRIEF=1 a tenth of
 # that, but at least 12 (if it is more than 12).

@@ -78,6 +78,16 @@ read_call_duration() {
 	[ "$duration" -gt 0 ] || fail "$1 has no duration"
 }
 
+# assert_times_add_up FUNCTION: fails unless the parts of the time of the last call of the function
+# add up to its duration. Sets the variables of read_call_duration and read_call_times.
+assert_times_add_up() {
+	read_call_times "$1"
+	read_call_duration "$1"
+	# The duration has three decimal places, or fewer if it is long.
+	assert_range "run, wait and block of $1" $((run_ns + wait_ns + block_ns)) \
+		$((duration - 1000)) $((duration + 1000))
+}
+
 # read_call_times FUNCTION [FILE]: sets $run_ns, $wait_ns, $block_ns, $switches and $why to the
 # times of the last call of the function.
 read_call_times() {
