@@ -106,6 +106,14 @@ static MOMENTS: Atomic<u32> = Atomic::new(0);
 pub(crate) struct ActiveRule {
     rule: Rule,
     firings: Arc<Firings>,
+    /// `None` until the rule belongs to a [`RuleSet`].
+    timers: Option<Arc<ActionTimers>>,
+}
+
+/// The timers of the actions of a rule. A rule that stays when others are added or removed keeps
+/// them, with the actions that are pending.
+#[derive(Default)]
+struct ActionTimers {
     /// The delayed actions.
     delays: KVec<Delay<DelayedAction>>,
     /// For a snapshot that is due in an NMI: taken directly after it.
@@ -122,23 +130,26 @@ impl ActiveRule {
         Ok(Self {
             rule,
             firings: Arc::new(Firings::new(), GFP_KERNEL)?,
-            delays: KVec::new(),
-            after_nmi: None,
+            timers: None,
         })
     }
 
-    /// Copies a rule, for rules that replace those that have this one.
+    /// Copies a rule, for rules of the same trace array that replace those that have this one.
     pub(crate) fn copy(&self) -> Self {
         Self {
             rule: self.rule,
             firings: Arc::clone(&self.firings),
-            delays: KVec::new(),
-            after_nmi: None,
+            timers: self.timers.clone(),
         }
     }
 
-    /// Creates the timers of the delayed actions.
-    fn make_delays(&mut self, target: &Target) -> Result {
+    /// Creates the timers of the actions, unless the rule has them from the one that it is a copy
+    /// of.
+    fn make_timers(&mut self, target: &Target) -> Result {
+        if self.timers.is_some() {
+            return Ok(());
+        }
+        let mut timers = ActionTimers::default();
         for (action, ns) in self.rule.actions() {
             if ns == 0 && action != Action::Snapshot {
                 continue;
@@ -150,10 +161,11 @@ impl ActiveRule {
             };
             let delay = Delay::new(ns, Arc::new(delayed, GFP_KERNEL)?)?;
             match ns {
-                0 => self.after_nmi = Some(delay),
-                _ => self.delays.push(delay, GFP_KERNEL)?,
+                0 => timers.after_nmi = Some(delay),
+                _ => timers.delays.push(delay, GFP_KERNEL)?,
             }
         }
+        self.timers = Some(Arc::new(timers, GFP_KERNEL)?);
         Ok(())
     }
 
@@ -206,7 +218,7 @@ impl RuleSet {
         accounting: Arc<sched::SchedRegistration<Accounting>>,
     ) -> Result<Self> {
         for active in &mut rules {
-            active.make_delays(&target)?;
+            active.make_timers(&target)?;
         }
         let bits = rules.iter().map(|active| active.rule.moment().bit());
         Ok(Self {
@@ -288,8 +300,9 @@ impl RuleSet {
                 Err(error) => self.count(Err(error)),
             }
         }
+        let timers = active.timers.as_deref();
         if rule.does(Action::Snapshot) {
-            match &active.after_nmi {
+            match timers.and_then(|timers| timers.after_nmi.as_ref()) {
                 Some(delay) if context.is_nmi() => delay.start(),
                 _ => self.target.perform(Action::Snapshot),
             }
@@ -301,7 +314,8 @@ impl RuleSet {
             let late = local_ns().saturating_sub(begun);
             active.firings.note_late(late);
         }
-        active.delays.iter().for_each(Delay::start);
+        let delays = timers.map_or(&[][..], |timers| &timers.delays);
+        delays.iter().for_each(Delay::start);
         notify::notify();
     }
 
