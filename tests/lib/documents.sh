@@ -137,6 +137,7 @@ run_sections() {
 			fail "$title: the output is of another kind"
 		sections=$((sections + 1))
 	done
+	# shellcheck disable=SC2034 # for the case
 	outputs=$(find "$BLOCKS" -name '*.expected' | wc -l)
 }
 

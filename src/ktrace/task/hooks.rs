@@ -15,8 +15,7 @@ use crate::ktrace::sync::{
 ///
 /// All are called while `&self` is alive, and until
 /// [`TaskRegistration`](super::registration::TaskRegistration) is dropped. Only
-/// [`TaskHooks::recheck`] and [`TaskHooks::reclaim`] may sleep, or allocate with other flags than
-/// `GFP_ATOMIC`.
+/// [`TaskHooks::reclaim`] may sleep, or allocate with other flags than `GFP_ATOMIC`.
 pub trait TaskHooks: Send + Sync + Sized + 'static {
     /// Returns the bits of the trace mask for a task that is not an idle task. May be called with
     /// locks of the scheduler held and interrupts off.

@@ -8,7 +8,6 @@
 #include <linux/ftrace.h>
 #include <linux/preempt.h>
 #include <linux/smp.h>
-#include <linux/string.h>
 
 #include "../callbacks.h"
 #include "../helpers.h"
@@ -49,11 +48,11 @@ static bool ktrace_free_name_filter(void)
 
 int ktrace_watch_names(const struct ktrace_task_callbacks *callbacks)
 {
-	static char function[] = "perf_event_comm";
-	int ret = ftrace_set_filter(&ktrace_name_ops, function, strlen(function), 1);
+	unsigned char function[] = "perf_event_comm";
+	int ret = ftrace_set_filter(&ktrace_name_ops, function, sizeof(function) - 1, 1);
 
 	if (ret)
-		return -EOPNOTSUPP;
+		return ret == -EINVAL ? -EOPNOTSUPP : ret;
 	ktrace_name_ops.private = (void *)callbacks;
 	ret = register_ftrace_function(&ktrace_name_ops);
 	if (ret)
