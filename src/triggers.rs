@@ -112,8 +112,9 @@ pub(crate) struct ActiveRule {
 
 /// The timers of the actions of a rule. A rule that stays when others are added or removed keeps
 /// them, with the actions that are pending.
-#[derive(Default)]
 struct ActionTimers {
+    /// The buffer that the actions are done on.
+    target: Target,
     /// The delayed actions.
     delays: KVec<Delay<DelayedAction>>,
     /// For a snapshot that is due in an NMI: taken directly after it.
@@ -149,7 +150,11 @@ impl ActiveRule {
         if self.timers.is_some() {
             return Ok(());
         }
-        let mut timers = ActionTimers::default();
+        let mut timers = ActionTimers {
+            target: target.clone(),
+            delays: KVec::new(),
+            after_nmi: None,
+        };
         for (action, ns) in self.rule.actions() {
             if ns == 0 && action != Action::Snapshot {
                 continue;
@@ -167,6 +172,11 @@ impl ActiveRule {
         }
         self.timers = Some(Arc::new(timers, GFP_KERNEL)?);
         Ok(())
+    }
+
+    /// Returns the buffer that the timers of the rule act on, if it has them already.
+    pub(crate) fn timer_target(&self) -> Option<&Target> {
+        self.timers.as_ref().map(|timers| &timers.target)
     }
 
     pub(crate) fn rule(&self) -> &Rule {

@@ -182,7 +182,7 @@ impl Control {
         };
         let takes = |active: &ActiveRule| active.rule().has(Action::Snapshot);
         let needs_snapshot = rules.iter().any(takes);
-        Hold::new(pin(resolved, id)?, |tr| {
+        Hold::new(pin(resolved, id)?, rules, |tr| {
             if !needs_snapshot {
                 return Ok(None);
             }

@@ -12,6 +12,7 @@ use super::{
     action::Target,
     calls::CallRule,
     timed::RuleTimer,
+    ActiveRule,
     RuleSet, //
 };
 use crate::ktrace::{
@@ -22,18 +23,21 @@ use crate::ktrace::{
     fgraph::CallWatch, //
 };
 
-/// A reference to a trace array and to its snapshot buffer, if one is needed.
+/// References to a trace array and to its snapshot buffer, if one is needed.
 ///
 /// Its drop takes `trace_types_lock`, which must not be held, nor the lock of
 /// [`crate::arrays::STATE`].
 pub(crate) struct Hold {
     pub(crate) target: Target,
+    /// Those of the timers that rules have from former ones, so that none of these is the last one.
+    _of_timers: KVec<Target>,
 }
 
 impl Hold {
-    /// Takes the reference, and the snapshot buffer that `snapshot` returns for it.
+    /// Takes the reference, and the snapshot buffer that `snapshot` returns for it, for `rules`.
     pub(crate) fn new(
         tr: Pinned,
+        rules: &[ActiveRule],
         snapshot: impl FnOnce(Arc<Pinned>) -> Result<Option<ArmedSnapshot>>,
     ) -> Result<Self> {
         let tr = Arc::new(tr, GFP_KERNEL)?;
@@ -41,7 +45,14 @@ impl Hold {
         let snapshot = snapshot.map(|snapshot| Arc::new(snapshot, GFP_KERNEL));
         let snapshot = snapshot.transpose()?;
         let target = Target { snapshot, tr };
-        Ok(Self { target })
+        let mut of_timers = KVec::new();
+        for target in rules.iter().filter_map(ActiveRule::timer_target) {
+            of_timers.push(target.clone(), GFP_KERNEL)?;
+        }
+        Ok(Self {
+            target,
+            _of_timers: of_timers,
+        })
     }
 }
 
