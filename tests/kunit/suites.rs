@@ -15,7 +15,7 @@ mod filter {
             Cgroups,
             Filter,
             Inherited,
-            Task, //
+            TaskAttributes, //
         },
         ids::MAX_IDS,
         input::{
@@ -61,7 +61,7 @@ mod filter {
     }
 
     fn evaluated(filter: &Filter, pid: i32, comm: &[u8]) -> bool {
-        let task = Task {
+        let task = TaskAttributes {
             pid,
             tgid: 7,
             comm,
@@ -144,7 +144,7 @@ mod filter {
     #[test]
     fn children_are_followed() -> Result {
         let mut filter = written(ListName::Pid, b"1", true, &Filter::default())?;
-        let parent = Task {
+        let parent = TaskAttributes {
             pid: 1,
             tgid: 1,
             comm: b"a",
@@ -154,7 +154,7 @@ mod filter {
         filter.follow_fork = true;
         let inherited = filter.child(&parent, Inherited::default());
         assert!(inherited.traced && !inherited.excluded);
-        assert!(filter.evaluate(&Task { pid: 2, ..parent }, inherited));
+        assert!(filter.evaluate(&TaskAttributes { pid: 2, ..parent }, inherited));
         Ok(())
     }
 }
@@ -189,12 +189,12 @@ mod words {
 
     const BASE: usize = 0xffff_ffff_8100_0000;
 
-    fn reader() -> Reader {
-        let text = Text {
+    fn reader() -> WordReader {
+        let text = TextLayout {
             base: BASE,
             site_shift: SITE_SHIFT,
         };
-        Reader::new(text, 1000, 2 << MULT_SHIFT, (0x14, 0x21))
+        WordReader::new(text, 1000, 2 << MULT_SHIFT, (0x14, 0x21))
     }
 
     #[test]
