@@ -377,6 +377,7 @@ impl Recorder {
     fn record_more(&self, call: &FunctionCall<'_>, flags: u32) {
         if flags & option::SEES_CALLS != 0 {
             self.see(&Seen {
+                tr: call.tr(),
                 task: call.task(),
                 context: call.context,
                 place: Place {

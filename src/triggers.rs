@@ -13,8 +13,9 @@
 //! In this order: recording is turned on; the entries of open calls that are still missing are
 //! written; the event `trigger` is written; the stack is recorded; the snapshot is taken; recording
 //! is turned off. So the event is in the snapshot, and is the last record before recording stops.
-//! Delayed actions have timers ([`action`]), which are cancelled when the rule is removed; so has a
-//! snapshot in an NMI, where none can be taken. How late actions take effect is recorded
+//! Delayed actions have timers ([`action`]), which are cancelled when the rule is removed; so have a
+//! snapshot in an NMI, where none can be taken, and each dump, because the moment may be one at
+//! which locks are held that `printk()` takes. How late actions take effect is recorded
 //! ([`Firings`]). Finally, tasks that poll the control file are woken.
 
 pub(crate) mod action;
@@ -78,6 +79,10 @@ use crate::{
             delay::Delay, //
         },
     },
+    latency::{
+        Seen,
+        SeenStretch, //
+    },
     task_filter::TaskFilter,
     task_times::{
         accounting::Accounting,
@@ -115,7 +120,7 @@ pub(crate) struct ActiveRule {
 struct ActionTimers {
     /// The buffer that the actions are done on.
     target: Target,
-    /// The delayed actions.
+    /// The delayed actions, and those that are only possible where no locks are held.
     delays: KVec<Delay<DelayedAction>>,
     /// For a snapshot that is due in an NMI: taken directly after it.
     after_nmi: Option<Delay<DelayedAction>>,
@@ -156,7 +161,7 @@ impl ActiveRule {
             after_nmi: None,
         };
         for (action, ns) in self.rule.actions() {
-            if ns == 0 && action != Action::Snapshot {
+            if ns == 0 && !matches!(action, Action::Snapshot | Action::Dump) {
                 continue;
             }
             let delayed = DelayedAction {
@@ -165,8 +170,8 @@ impl ActiveRule {
                 firings: Arc::clone(&self.firings),
             };
             let delay = Delay::new(ns, Arc::new(delayed, GFP_KERNEL)?)?;
-            match ns {
-                0 => timers.after_nmi = Some(delay),
+            match (action, ns) {
+                (Action::Snapshot, 0) => timers.after_nmi = Some(delay),
                 _ => timers.delays.push(delay, GFP_KERNEL)?,
             }
         }
@@ -469,6 +474,41 @@ pub(crate) fn section_ended(task: Task<'_>, section: &Section) {
                 .with_ns(Quantity::Wait, section.wait_ns)
                 .with_ns(Quantity::Block, section.block_ns)
         });
+    }
+}
+
+/// Evaluates the rules of a trace array on a stretch with interrupts or preemption off, at a call
+/// or return in it. A rule fires when its conditions begin to hold, so at most once in a stretch.
+#[inline]
+pub(crate) fn stretch_seen(seen: &Seen<'_>, stretch: &SeenStretch) {
+    let moment = match stretch.is_preempt_off {
+        true => Moment::PreemptOff,
+        false => Moment::IrqsOff,
+    };
+    if is_needed(moment) {
+        evaluate_stretch(moment, seen, stretch);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn evaluate_stretch(moment: Moment, seen: &Seen<'_>, stretch: &SeenStretch) {
+    let comm = seen.task.comm();
+    let facts = Facts::new(seen.task.pid(), name_of(comm.as_bytes()));
+    let before = stretch.before_ns;
+    let before = before.map(|ns| facts.with_ns(Quantity::Total, ns));
+    let now = facts.with_ns(Quantity::Total, stretch.total_ns);
+    let sets = SETS.iter();
+    for set in sets.filter_map(|place| place.get_in_callback(seen.preemption_off)) {
+        if set.target.tr.id() != seen.tr.id() {
+            continue;
+        }
+        for (index, active) in set.rules.iter().enumerate() {
+            let held = before.is_some_and(|facts| active.rule.holds(&facts));
+            if active.rule.moment() == moment && !held {
+                set.evaluate_one(index, seen.task, &now);
+            }
+        }
     }
 }
 

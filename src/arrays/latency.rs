@@ -15,7 +15,8 @@ use super::{
 use crate::{
     function_trace::option,
     ktrace::task::cpu_events::SwitchWatch,
-    latency::Latency, //
+    latency::Latency,
+    triggers, //
 };
 
 impl Array {
@@ -42,7 +43,7 @@ impl State {
         let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
         let latency = match &array.latency {
             Some(latency) => Arc::clone(latency),
-            None => Arc::new(Latency::new()?, GFP_KERNEL)?,
+            None => Arc::new(Latency::new(triggers::stretch_seen)?, GFP_KERNEL)?,
         };
         latency.restart();
         array.latency = Some(Arc::clone(&latency));

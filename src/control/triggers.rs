@@ -81,8 +81,12 @@ fn without_comment(line: &[u8]) -> &[u8] {
     line.get(..end.unwrap_or(line.len())).unwrap_or_default()
 }
 
-/// Reads the lines of `data`, and adds them to `rules`.
-fn read(data: &[u8], rules: KVec<ActiveRule>) -> core::result::Result<ParsedRules, Wrong> {
+/// Reads the lines of `data`, for the top trace array if `is_top`, and adds them to `rules`.
+fn read(
+    data: &[u8],
+    rules: KVec<ActiveRule>,
+    is_top: bool,
+) -> core::result::Result<ParsedRules, Wrong> {
     let mut all = ParsedRules {
         rules,
         offsets: KVec::new(),
@@ -103,6 +107,9 @@ fn read(data: &[u8], rules: KVec<ActiveRule>) -> core::result::Result<ParsedRule
             continue;
         }
         let rule = Rule::parse(rule, offset, NAMES.pid)?;
+        if rule.has(Action::Dump) && !is_top {
+            return Err(InputError::new(Fault::NoDump, b"dump", offset).into());
+        }
         if all.rules.len() == MAX_RULES {
             return Err(InputError::new(Fault::TooMany, rule.text().as_bytes(), offset).into());
         }
@@ -135,7 +142,7 @@ impl Control {
             })??;
         }
         let before = old.len();
-        let written = match read(data, old) {
+        let written = match read(data, old, self.tr.is_top()) {
             Ok(written) => written,
             Err(Wrong::Memory) => return Err(ENOMEM),
             Err(Wrong::Input(error)) => return Err(self.refuse(data, &error)),

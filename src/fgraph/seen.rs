@@ -35,6 +35,7 @@ impl Graph {
 
     fn see(&self, open: &Open<'_>, func: usize, is_call: bool) {
         self.recorder.see(&Seen {
+            tr: open.tr(),
             task: open.task(),
             context: open.context(),
             place: Place {

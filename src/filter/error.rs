@@ -81,6 +81,8 @@ pub(crate) enum Fault {
     NotAnAction,
     /// A snapshot cannot be taken of this buffer.
     NoSnapshot,
+    /// The buffer of an instance cannot be printed to the console.
+    NoDump,
     /// An action that is possible only at the moment itself.
     NotDelayed,
     /// A pattern that is too long to match the name of any marker.
@@ -95,7 +97,7 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// Messages for the user, indexed by discriminant.
-    pub(crate) const MESSAGES: [&'static CStr; 33] = [
+    pub(crate) const MESSAGES: [&'static CStr; 34] = [
         c"Invalid number (expected a decimal PID)",
         c"PID out of range",
         c"Name longer than 15 bytes, which is all that the kernel keeps of it",
@@ -112,7 +114,7 @@ impl Fault {
         c"Compact records are not supported in a persistent buffer",
         c"Compact records are not supported with this kernel",
         c"Rule longer than 256 bytes",
-        c"Unknown moment (entry|exit|run|wait|block|signal|exec|exit-task|section|counter|marker|after)",
+        c"Unknown moment (entry|exit|run|wait|block|signal|exec|exit-task|section|counter|marker|irqs-off|preempt-off|after)",
         c"Invalid rule (expected WHEN [if CONDITION] do ACTION[, ACTION][:COUNT])",
         c"Missing function (expected 'entry FUNCTION' or 'exit FUNCTION')",
         c"No such function to trace",
@@ -122,8 +124,9 @@ impl Fault {
         c"Not known at this moment",
         c"Invalid time (expected a number with a unit: 500us, 20ms, 2s)",
         c"Invalid number (expected a decimal number, or a count of at least 1)",
-        c"Unknown action (start, stop, snapshot, stacktrace)",
+        c"Unknown action (start, stop, snapshot, stacktrace, dump)",
         c"No snapshot of this buffer is possible",
+        c"Only the top trace array can be printed to the console",
         c"This action cannot be delayed",
         c"Name longer than 55 bytes, which is all that is compared",
         c"Invalid time (expected a number of microseconds)",
@@ -157,7 +160,7 @@ impl Fault {
             Fault::NoMemory => ENOMEM,
             Fault::NoTask => ESRCH,
             Fault::NoCgroup => ENOENT,
-            Fault::NotPacked | Fault::NoPacks | Fault::NoSnapshot => {
+            Fault::NotPacked | Fault::NoPacks | Fault::NoSnapshot | Fault::NoDump => {
                 Error::from_errno(-(bindings::EOPNOTSUPP as c_int))
             }
             Fault::NotANumber

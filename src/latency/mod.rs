@@ -37,6 +37,7 @@ use kernel::{
 
 use crate::{
     ktrace::{
+        array::trace_array::TraceArray,
         hook::ftrace_ops::preempt_depth,
         private::modules::LeavingText,
         record::context::Context,
@@ -71,6 +72,8 @@ pub(crate) struct Place {
 
 /// A call or return of a traced function, as a hook sees it.
 pub(crate) struct Seen<'a> {
+    /// The trace array that traces it.
+    pub(crate) tr: &'a TraceArray,
     /// The current task.
     pub(crate) task: Task<'a>,
     pub(crate) context: Context,
@@ -79,6 +82,20 @@ pub(crate) struct Seen<'a> {
     pub(crate) is_call: bool,
     pub(crate) preemption_off: PreemptionOff<'a>,
 }
+
+/// The stretch that a call or return belongs to.
+pub(crate) struct SeenStretch {
+    /// Preemption is off; otherwise interrupts are.
+    pub(crate) is_preempt_off: bool,
+    /// Its duration until the call or return before this one, in ns; `None` if this is the first.
+    pub(crate) before_ns: Option<u64>,
+    /// Its duration until now, in ns.
+    pub(crate) total_ns: u64,
+}
+
+/// Receives each call and return that belongs to a stretch. Preemption is off; any context but
+/// NMIs.
+pub(crate) type StretchWatcher = fn(&Seen<'_>, &SeenStretch);
 
 /// The level of NMIs ([`Context::level`]), and the number of lower levels.
 const NMI: usize = 3;
@@ -121,7 +138,8 @@ impl OpenStretch {
     }
 
     /// Continues the stretch with this identity, or begins it if another one or none is open.
-    fn see(&self, identity: Identity, begins: bool, now_ns: u64, place: Place) {
+    /// Returns its duration until the call before, in ns; `None` if it begins.
+    fn see(&self, identity: Identity, begins: bool, now_ns: u64, place: Place) -> Option<u64> {
         let [task, evidence, generation] = &self.identity;
         let same = Identity {
             task: task.get(),
@@ -134,7 +152,7 @@ impl OpenStretch {
             let gap_ns = now_ns.saturating_sub(last_ns);
             self.gap_ns.set(gap_ns.max(self.gap_ns.get()));
             self.calls.add_alone(1);
-            return;
+            return Some(last_ns.saturating_sub(self.begun_ns.get()));
         }
         self.begun_ns.set(now_ns);
         self.gap_ns.set(0);
@@ -144,6 +162,7 @@ impl OpenStretch {
         evidence.set(identity.evidence);
         generation.set(identity.generation);
         task.set(identity.task);
+        None
     }
 
     /// Returns the duration until the last call, in ns.
@@ -182,6 +201,7 @@ struct Cpu {
 /// The longest stretches of the tasks of one trace array.
 pub(crate) struct Latency {
     cpus: KVVec<Cpu>,
+    watcher: StretchWatcher,
     /// Changes when stretches that are open must not continue.
     generation: Atomic<u64>,
     /// The number of stretches that were not compared with the longest one.
@@ -189,18 +209,19 @@ pub(crate) struct Latency {
 }
 
 impl Latency {
-    /// Creates an instance without stretches. May sleep.
+    /// Creates an instance without stretches, which reports them to `watcher`. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new() -> Result<Self> {
+    pub(crate) fn new(watcher: StretchWatcher) -> Result<Self> {
         let mut cpus = KVVec::with_capacity(nr_cpu_ids() as usize, GFP_KERNEL)?;
         for _ in 0..nr_cpu_ids() {
             cpus.push(Cpu::default(), GFP_KERNEL)?;
         }
         Ok(Self {
             cpus,
+            watcher,
             generation: Atomic::new(0),
             lost: Atomic::new(0),
         })
@@ -246,18 +267,34 @@ impl Latency {
         };
         let is_edge = is_entry_code(seen.place.caller);
         let begins = is_edge && seen.is_call;
-        cpu.irqs_off
-            .see(identity, begins, clock::local_ns(), seen.place);
-        self.compare(cpu, level, &cpu.irqs_off, identity, seen);
+        let open = &cpu.irqs_off;
+        let before_ns = open.see(identity, begins, clock::local_ns(), seen.place);
+        self.compare(cpu, level, open, identity, seen);
+        (self.watcher)(
+            seen,
+            &SeenStretch {
+                is_preempt_off: false,
+                before_ns,
+                total_ns: open.total_ns(),
+            },
+        );
         if is_edge && !seen.is_call {
             cpu.irqs_off.close();
         }
     }
 
     fn see_preempt_off(&self, cpu: &Cpu, identity: Identity, seen: &Seen<'_>) {
-        cpu.preempt_off
-            .see(identity, false, clock::local_ns(), seen.place);
-        self.compare(cpu, PREEMPT_OFF, &cpu.preempt_off, identity, seen);
+        let open = &cpu.preempt_off;
+        let before_ns = open.see(identity, false, clock::local_ns(), seen.place);
+        self.compare(cpu, PREEMPT_OFF, open, identity, seen);
+        (self.watcher)(
+            seen,
+            &SeenStretch {
+                is_preempt_off: true,
+                before_ns,
+                total_ns: open.total_ns(),
+            },
+        );
     }
 
     /// Stores a stretch if it is the longest one.

@@ -49,6 +49,10 @@ pub(crate) enum Moment {
     Counter,
     /// A section of a task ends.
     Section,
+    /// A traced call or return is seen with interrupts off.
+    IrqsOff,
+    /// A traced call or return is seen with preemption off.
+    PreemptOff,
     /// Some time has passed since the rule was written.
     After,
 }
@@ -73,7 +77,8 @@ impl Moment {
 /// The left side of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
-    /// The duration of the call or section, or since the rule was written, in ns.
+    /// The duration of the call or section, of the stretch until now, or since the rule was
+    /// written, in ns.
     Total,
     /// The time on a CPU, in ns: of the call or section, or the interval that ends.
     Run,
@@ -105,7 +110,9 @@ impl Quantity {
     /// Returns whether the quantity is known at a moment.
     fn is_known_at(self, moment: Moment) -> bool {
         match self {
-            Self::Total => moment.has_parts(),
+            Self::Total => {
+                moment.has_parts() || matches!(moment, Moment::IrqsOff | Moment::PreemptOff)
+            }
             Self::Run => moment.has_parts() || moment == Moment::Run,
             Self::Wait => moment.has_parts() || moment == Moment::Wait,
             Self::Block => moment.has_parts() || moment == Moment::Block,
@@ -169,6 +176,8 @@ pub(crate) enum Action {
     Snapshot,
     /// Records the kernel stack of the task.
     StackTrace,
+    /// Prints the buffer to the console.
+    Dump,
 }
 
 /// The task and the numbers that conditions compare.

@@ -217,7 +217,12 @@ impl Rule {
                 let ns = time(word.text).and_then(|ns| u64::try_from(ns).ok());
                 self.after_ns = ns.ok_or(input.refuse(Fault::NotATime, word))?;
             }
-            Moment::Run | Moment::Wait | Moment::Block | Moment::ExitTask => {}
+            Moment::Run
+            | Moment::Wait
+            | Moment::Block
+            | Moment::ExitTask
+            | Moment::IrqsOff
+            | Moment::PreemptOff => {}
         }
         Ok(())
     }
@@ -347,7 +352,9 @@ impl Moment {
     /// Returns the number that the event reports unless a condition is on another one.
     fn reports(self) -> Quantity {
         match self {
-            Self::Exit | Self::Section | Self::After => Quantity::Total,
+            Self::Exit | Self::Section | Self::IrqsOff | Self::PreemptOff | Self::After => {
+                Quantity::Total
+            }
             Self::Counter => Quantity::Value,
             Self::Run => Quantity::Run,
             Self::Wait => Quantity::Wait,

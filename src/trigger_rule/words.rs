@@ -10,7 +10,7 @@ use super::{
 };
 
 /// The moments.
-pub(super) const MOMENTS: [(&[u8], Moment); 12] = [
+pub(super) const MOMENTS: [(&[u8], Moment); 14] = [
     (b"entry", Moment::Entry),
     (b"exit", Moment::Exit),
     (b"run", Moment::Run),
@@ -22,6 +22,8 @@ pub(super) const MOMENTS: [(&[u8], Moment); 12] = [
     (b"marker", Moment::Marker),
     (b"counter", Moment::Counter),
     (b"section", Moment::Section),
+    (b"irqs-off", Moment::IrqsOff),
+    (b"preempt-off", Moment::PreemptOff),
     (b"after", Moment::After),
 ];
 
@@ -49,11 +51,12 @@ pub(super) const COMPARISONS: [(&[u8], Compare); 6] = [
 ];
 
 /// The actions.
-pub(super) const ACTIONS: [(&[u8], Action); 4] = [
+pub(super) const ACTIONS: [(&[u8], Action); 5] = [
     (b"start", Action::Start),
     (b"stop", Action::Stop),
     (b"snapshot", Action::Snapshot),
     (b"stacktrace", Action::StackTrace),
+    (b"dump", Action::Dump),
 ];
 
 /// The units of times, in ns.

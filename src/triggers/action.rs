@@ -8,7 +8,10 @@ use super::firings::Firings;
 use crate::{
     ktrace::{
         array::{
-            actions::ArmedSnapshot,
+            actions::{
+                dump,
+                ArmedSnapshot, //
+            },
             trace_array::Pinned, //
         },
         time::{
@@ -28,7 +31,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Does an action on the buffer. Any context except, for [`Action::Snapshot`], NMIs.
+    /// Does an action on the buffer. Any context except, for [`Action::Snapshot`], NMIs, and, for
+    /// [`Action::Dump`], code that holds locks.
     pub(super) fn perform(&self, action: Action) {
         match action {
             Action::Start => self.tr.set_recording(true),
@@ -38,6 +42,7 @@ impl Target {
                     snapshot.take();
                 }
             }
+            Action::Dump => dump(),
             // Not an action on the buffer; see `RuleSet::fire()`.
             Action::StackTrace => {}
         }
@@ -55,7 +60,11 @@ impl Expires for DelayedAction {
     fn expired(&self, late_ns: u64) {
         let begun = local_ns();
         self.target.perform(self.action);
-        let took = local_ns().saturating_sub(begun);
+        let took = match self.action {
+            // It takes effect when it begins.
+            Action::Dump => 0,
+            _ => local_ns().saturating_sub(begun),
+        };
         self.firings.note_late(late_ns.saturating_add(took));
     }
 }

@@ -471,6 +471,8 @@ static void kernel_file(void)
 		{ "ferrotrace/triggers", "after 1ms do snapshot after 1us, stop\n" },
 		{ "ferrotrace/triggers", "block if pid == 1 && block > 1us do start\n" },
 		{ "ferrotrace/triggers", "exit vfs_read do stacktrace:9\nafter 1 do stop\n" },
+		{ "ferrotrace/triggers", "irqs-off if total > 9us do stacktrace\n" },
+		{ "ferrotrace/triggers", "preempt-off do start:9\n" },
 		{ "ferrotrace/triggers", "" }, { "ferrotrace/triggers", "" },
 	};
 	size_t n = roll(LENGTH(writes));

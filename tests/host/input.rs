@@ -509,6 +509,7 @@ fn every_fault_has_its_message_and_errno() {
         (Fault::NotAValue, 22, "Invalid number"),
         (Fault::NotAnAction, 22, "action"),
         (Fault::NoSnapshot, 95, "snapshot"),
+        (Fault::NoDump, 95, "console"),
         (Fault::NotDelayed, 22, "delayed"),
         (Fault::MarkerTooLong, 36, "55"),
         (Fault::NotMicroseconds, 22, "microseconds"),

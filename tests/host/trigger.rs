@@ -56,6 +56,13 @@ fn parts_of_a_rule() {
     );
     assert_eq!(rule.limit(), u64::MAX);
     assert_eq!(parse("block do stop").function(), b"");
+    let rule = parse("irqs-off if total > 1ms do dump, stop after 1s");
+    assert_eq!(rule.moment(), Moment::IrqsOff);
+    assert!(rule.has(Action::Dump) && !rule.holds(&facts()));
+    assert!(rule.holds(&facts().with_ns(Quantity::Total, 1_000_001)));
+    assert_eq!(facts().with_ns(Quantity::Total, 7).value(&rule), 7);
+    let rule = parse("preempt-off do stop");
+    assert!(rule.moment() == Moment::PreemptOff && rule.holds(&facts()));
     assert!(parse("block do stacktrace , stop : 1").does(Action::Stop));
     assert!(parse("signal 9 do stop").moment().bit() != Moment::Exec.bit());
 }
@@ -280,6 +287,8 @@ fn refused_rules() {
     refused("signal SIGFOO do stop", Fault::NotASignal, "SIGFOO");
     refused("signal 65 do stop", Fault::NotASignal, "65");
     refused("signal 0 do stop", Fault::NotASignal, "0");
+    refused("irqs-off if run > 1ms do stop", Fault::NotKnown, "run");
+    refused("irqs-off f do stop", Fault::NotARule, "f");
     refused("after do stop", Fault::NotATime, "do");
     refused("after 30 do stop", Fault::NotATime, "30");
     refused("after 1s if pid == 1 do stop", Fault::NotKnown, "pid");

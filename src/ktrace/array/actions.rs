@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Operations on the buffer of a trace array that are possible at any moment: turning recording on
-//! and off, and taking a snapshot.
+//! and off, taking a snapshot, and printing it.
 //!
 //! C headers: `include/linux/ring_buffer.h`, `kernel/trace/trace.h`.
 
 use kernel::{
+    bindings,
     prelude::*,
     sync::Arc, //
 };
@@ -49,6 +50,18 @@ impl TraceArray {
     }
 }
 
+/// Prints the buffer of the top trace array to the console, as SysRq-z does. This turns recording
+/// off and consumes the records. Does nothing while another CPU prints it. Takes long with a slow
+/// console.
+///
+/// Any context in which nothing is held that `printk()` may take, such as the lock of a run queue.
+///
+/// C header: `include/linux/trace_printk.h`.
+pub fn dump() {
+    // SAFETY: The kernel allows this in any context, and only one CPU prints at a time.
+    unsafe { bindings::ftrace_dump(bindings::ftrace_dump_mode_DUMP_ALL) };
+}
+
 /// A trace array of which snapshots can be taken at any moment: it has a snapshot buffer, and is
 /// not mapped.
 ///
@@ -75,7 +88,7 @@ impl ArmedSnapshot {
         #[cfg(not(CONFIG_TRACER_SNAPSHOT))]
         {
             drop(tr);
-            Err(Error::from_errno(-(kernel::bindings::EOPNOTSUPP as c_int)))
+            Err(Error::from_errno(-(bindings::EOPNOTSUPP as c_int)))
         }
     }
 
