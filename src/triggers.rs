@@ -13,8 +13,8 @@
 //! In this order: recording is turned on; the entries of open calls that are still missing are
 //! written; the event `trigger` is written; the stack is recorded; the snapshot is taken; recording
 //! is turned off. So the event is in the snapshot, and is the last record before recording stops.
-//! Delayed actions have timers ([`action`]), which are cancelled when the rule is removed; so have a
-//! snapshot in an NMI, where none can be taken, and each dump, because the moment may be one at
+//! Delayed actions have timers ([`action`]), which are cancelled when the rule is removed. So have
+//! a snapshot in an NMI, where none can be taken, and each dump, because the moment may be one at
 //! which locks are held that `printk()` takes. How late actions take effect is recorded
 //! ([`Firings`]). Finally, tasks that poll the control file are woken.
 
