@@ -206,8 +206,8 @@ static FILES: &[Description] = &[
     Description {
         name: c"chain_thresh",
         kind: Kind::ChainThresh,
-        help: "least blocked time in us whose wakers are followed (event task_chain), for example \
-               20000; 0 means none",
+        help: "least time in us of a block whose wakers are followed (event task_chain), and of a \
+               wait whose causes are reported (task_wait_behind), for example 20000; 0 means none",
     },
     Description {
         name: c"stats",

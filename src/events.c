@@ -41,6 +41,18 @@ struct ferrotrace_chain_link {
 	unsigned long caller;
 };
 
+struct ferrotrace_wait_behind {
+	u64 wait_ns;
+	u8 rank;
+	bool is_complete;
+	struct {
+		char comm[TASK_COMM_LEN];
+		pid_t pid;
+		u32 runs;
+		u64 ns;
+	} runner;
+};
+
 struct ferrotrace_work {
 	unsigned long function;
 	char comm[TASK_COMM_LEN];
@@ -76,6 +88,8 @@ KTRACE_PROBESTUB(task_set_comm, struct task_struct *task, const char *comm, u32 
 KTRACE_PROBESTUB(task_exit, struct task_struct *task, bool group_dead,
 		 const struct ferrotrace_totals *totals)
 KTRACE_PROBESTUB(task_chain, struct task_struct *task, const struct ferrotrace_chain_link *link)
+KTRACE_PROBESTUB(task_wait_behind, struct task_struct *task,
+		 const struct ferrotrace_wait_behind *behind)
 KTRACE_PROBESTUB(task_work, struct task_struct *task, const struct ferrotrace_work *work)
 KTRACE_PROBESTUB(task_section, struct task_struct *task, const struct ferrotrace_section *section)
 KTRACE_PROBESTUB(trigger, struct task_struct *task, u32 rule, s64 value, const char *text,

@@ -45,6 +45,7 @@ use crate::{
             CallTimes,
             ChainLink,
             Totals,
+            WaitBehind,
             Waker,
             Work, //
         }, //
@@ -304,6 +305,33 @@ trace_event! {
         waker_irq={} waker_block={} [ns] state={} caller={} known={}",
         comm, pid, block_ns, hop, waker_comm, waker_pid, symbolic(waker_context, CONTEXTS),
         waker_irq, waker_block_ns, symbolic(state, STATE_NAMES), caller, known;
+}
+
+trace_event! {
+    system ferrotrace;
+
+    /// Reports one of the tasks that had a CPU while a task waited for it.
+    pub(crate) event task_wait_behind(task: Task<'_>, behind: &WaitBehind);
+
+    counted as user;
+    about task;
+    only if |tr| wanted(tr, task) && is_wanted(tr, behind.wait_ns);
+
+    record {
+        comm: Comm = task.comm(),
+        pid: Pid = Pid(task.pid()),
+        rank: u8 = behind.rank,
+        wait_ns: u64 = behind.wait_ns,
+        runner_comm: Comm = behind.runner.comm,
+        runner_pid: Pid = Pid(behind.runner.pid),
+        runs: u32 = behind.runner.runs,
+        run_ns: u64 = behind.runner.ns,
+        complete: bool = behind.is_complete,
+    }
+
+    print "comm={} pid={} wait={} [ns] rank={} runner_comm={} runner_pid={} run={} [ns] runs={} \
+        complete={}",
+        comm, pid, wait_ns, rank, runner_comm, runner_pid, run_ns, runs, complete;
 }
 
 trace_event! {

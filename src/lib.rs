@@ -33,6 +33,7 @@ mod time_split;
 mod tracer;
 mod trigger_rule;
 mod triggers;
+mod waits;
 mod works;
 
 use kernel::{

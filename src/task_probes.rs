@@ -58,7 +58,8 @@ use crate::{
             Waker, //
         },
     },
-    triggers, //
+    triggers,
+    waits, //
 };
 
 bind_sched_hooks!(Accounting);
@@ -110,6 +111,7 @@ impl Accounting {
         fgraph::task_waited(task, wait.ns);
         events::task_wait::trace(task, wait.reported_ns, since, prev);
         triggers::task_waited(task, wait.ns);
+        waits::task_waited(task, wait.ns, now_ns);
     }
 
     /// Records that a blocked task is woken.
@@ -149,6 +151,7 @@ impl SchedHooks for Accounting {
             fgraph::current_leaves(prev.state & ENDED != 0);
             self.leaves(prev.task, prev.state, now_ns, clock);
         }
+        waits::run_ends(prev.task, next.task, now_ns);
         if next.followed {
             self.arrives(next.task, prev.task, now_ns, clock);
         }

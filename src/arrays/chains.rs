@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Sets the thresholds from which chains of wakeups are followed.
+//! Sets the thresholds from which the causes of blocks and waits are followed.
 
 use kernel::prelude::*;
 
@@ -10,7 +10,8 @@ use super::{
 };
 use crate::{
     chain_thresholds,
-    ktrace::task::irqs::IrqWatch, //
+    ktrace::task::irqs::IrqWatch,
+    task_times::runs::RunWatch, //
 };
 
 impl Array {
@@ -37,7 +38,9 @@ impl State {
             return Err(ENOSPC);
         }
         if ns != 0 && self.irqs.is_none() {
+            let runs = RunWatch::new()?;
             self.irqs = Some(IrqWatch::new(self.resolved)?);
+            self.runs = Some(runs);
         }
         if let Some(array) = self.arrays.get_mut(at) {
             array.chain_thresh_ns = ns;
@@ -56,6 +59,7 @@ impl State {
         chain_thresholds::set_thresholds(arrays.map(|array| (array.tr, array.chain_thresh_ns)));
         if !chain_thresholds::are_wanted() {
             self.irqs = None;
+            self.runs = None;
         }
     }
 

@@ -76,7 +76,10 @@ use crate::{
         Profile, //
     },
     task_filter::TaskFilter,
-    task_times::accounting::Accounting,
+    task_times::{
+        accounting::Accounting,
+        runs::RunWatch, //
+    },
     triggers::installed::InstalledRules,
     works::FollowWork, //
 };
@@ -245,6 +248,8 @@ pub(crate) struct State {
     switches: Option<SwitchWatch>,
     /// The probes on interrupts, while chains of wakeups are followed.
     irqs: Option<IrqWatch>,
+    /// The recent runs of each CPU, at the same time.
+    runs: Option<RunWatch>,
     /// Markers cannot be watched, so entries are always written when calls begin.
     has_no_markers: bool,
 }
@@ -277,6 +282,7 @@ impl State {
             markers: None,
             signals: None,
             irqs: None,
+            runs: None,
             switches: None,
             marker_export: None,
             measuring: None,

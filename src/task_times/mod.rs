@@ -6,6 +6,7 @@
 pub(crate) mod accounting;
 pub(crate) mod clock_times;
 pub(crate) mod recent;
+pub(crate) mod runs;
 pub(crate) mod sections;
 pub(crate) mod times;
 pub(crate) mod transition;

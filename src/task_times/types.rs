@@ -2,6 +2,7 @@
 
 //! Times of tasks and calls, as events, records and the accounting share them.
 
+use super::runs::Runner;
 use crate::ktrace::task::Comm;
 
 /// The task or interrupt that woke a task. Probes on the events may read it: see `events.c`.
@@ -62,6 +63,19 @@ pub(crate) struct ChainLink {
     pub(crate) waker_block_ns: u64,
     /// The address in the function in which it was blocked; 0 if unknown.
     pub(crate) caller: usize,
+}
+
+/// A task that had the CPU while another one waited for it. Probes on the event may read it: see
+/// `events.c`.
+#[repr(C)]
+pub(crate) struct WaitBehind {
+    /// The duration of the wait, in ns.
+    pub(crate) wait_ns: u64,
+    /// The place in the order of `runner.ns`, from 1 on.
+    pub(crate) rank: u8,
+    /// Whether all tasks that had the CPU are reported.
+    pub(crate) is_complete: bool,
+    pub(crate) runner: Runner,
 }
 
 /// Work that a worker has executed for a task. Probes on the event may read it: see `events.c`.

@@ -489,7 +489,7 @@ static void event(void)
 	static const char *const events[] = {
 		"task_run", "task_wait", "task_block", "task_wakeup", "task_migrate", "task_fork",
 		"task_exec", "task_set_comm", "task_exit", "task_section", "task_chain",
-		"task_work", "trigger",
+		"task_wait_behind", "task_work", "trigger",
 	};
 	static const char *const writes[][2] = {
 		{ "enable", "1" }, { "enable", "0" }, { "enable", "x" }, { "filter", "pid > 5" },
