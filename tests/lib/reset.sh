@@ -54,13 +54,14 @@ reset_trace_array() {
 	for _file in "$1"/ferrotrace/set_*; do
 		clear_file "$_file"
 	done
-	for _file in tracing_thresh max_graph_depth triggers; do
+	for _file in tracing_thresh max_graph_depth chain_thresh triggers; do
 		clear_file "$1/ferrotrace/$_file"
 	done
 	# These persist until they are cleared.
 	clear_file "$1/ferrotrace/profile"
 	clear_file "$1/ferrotrace/latency"
-	write_if_exists 0 "$1/ferrotrace/follow_fork" "$1"/options/ferro-* \
+	write_if_exists 0 "$1/ferrotrace/follow_fork" "$1/ferrotrace/follow_work" \
+		"$1"/options/ferro-* \
 		"$1/options/function-fork" "$1/options/event-fork" \
 		"$1/options/func-args" "$1/options/func_stack_trace" \
 		"$1/options/stacktrace" "$1/options/latency-format" "$1/options/pause-on-trace" \
