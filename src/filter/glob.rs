@@ -119,15 +119,16 @@ impl Glob {
 
     /// Returns whether the pattern matches the whole of `name`, which is a result of [`name_of`].
     /// May be called from any context.
-    pub(crate) fn matches_name(&self, mut name: &[u8]) -> bool {
-        let mut pattern = self.as_bytes();
-        // Most patterns differ from the name in the first byte.
-        if let Some(first) = pattern.first() {
-            if !SPECIAL.contains(first) && name.first() != Some(first) {
-                return false;
-            }
-        }
+    #[inline(always)]
+    pub(crate) fn matches_name(&self, name: &[u8]) -> bool {
+        let [first, ..] = &self.text;
+        // Most patterns differ from the name in the first byte. No pattern is empty.
+        (SPECIAL.contains(first) || name.first() == Some(first)) && self.matches_whole(name)
+    }
 
+    #[inline(never)]
+    fn matches_whole(&self, mut name: &[u8]) -> bool {
+        let mut pattern = self.as_bytes();
         // The pattern after the latest `*`, and the rest of the name where it was tried last. An
         // earlier `*` never needs a retry: its shortest match leaves the most bytes for the later
         // ones.
