@@ -126,8 +126,21 @@ impl Class {
 
     /// Removes the registration function, for events that are written directly and have no
     /// listeners.
-    pub const fn without_listeners(mut self) -> Self {
+    pub const fn without_listeners(mut self, (): ()) -> Self {
         self.0.get_mut().reg = None;
+        self
+    }
+
+    /// Sets the BTF ids that the kernel shows in `btf_ids`, since Linux 7.3: of a function with the
+    /// prototype of listeners, and of the record. They must be static, as `KTRACE_PROBESTUB()`
+    /// defines them.
+    pub const fn with_btf_ids(mut self, ids: *const [u32; 2]) -> Self {
+        #[cfg(has_trace_event_class_btf_ids)]
+        {
+            self.0.get_mut().btf_ids = ids.cast();
+        }
+        #[cfg(not(has_trace_event_class_btf_ids))]
+        let _ = (&mut self, ids);
         self
     }
 

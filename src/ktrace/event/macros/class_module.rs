@@ -50,7 +50,7 @@ macro_rules! __trace_event_class_module {
                     listener as *mut ::kernel::ffi::c_void,
                     perf_listener as *mut ::kernel::ffi::c_void,
                     $crate::__trace_event_class_module!(@is_about $($about)?),
-                )$(.$which())?
+                )$(.$which($crate::__trace_event_class_module!(@ids $which $name)))?
             };
 
             const ARGUMENTS: &[__event::format::Argument] = &[
@@ -188,6 +188,15 @@ macro_rules! __trace_event_class_module {
             };
         }
     };
+
+    (@ids without_listeners $name:ident) => { () };
+    (@ids with_btf_ids $name:ident) => {{
+        extern "C" {
+            #[link_name = concat!("ktrace_btf_ids_", stringify!($name))]
+            static IDS: [u32; 2];
+        }
+        &raw const IDS
+    }};
 
     (@is_about) => { false };
     (@is_about $about:ident) => { true };

@@ -97,7 +97,7 @@ macro_rules! trace_event {
             $crate::__trace_event_class_module! {
                 $system $name ($($arg: $argtype),+) [$($about)?] [$($tr $condition)?]
                 {$($field: $type = $value),+}
-                $format [$( [ $way $( ( $($rest)* ) )? ] )*]
+                $format [$( [ $way $( ( $($rest)* ) )? ] )*] with_btf_ids
             }
             $crate::__trace_event_tracepoint! { class $name ($($arg: $argtype),+) [$($user)?] }
         }
