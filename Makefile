@@ -12,7 +12,7 @@ export ARCH KERNEL KDIR PLUGINS EXTRA OUT CLIENTS SMP LOAD TIMEOUT MEM T JSON RE
 MAKEFLAGS += --no-print-directory
 
 .PHONY: all module tools run run-guest demo test test-all host-test bench \
-	bench-compare bench-docs check viewers-test setup clean distclean help
+	bench-compare bench-scale bench-docs check viewers-test setup clean distclean help
 .NOTPARALLEL:
 
 all:
@@ -56,6 +56,9 @@ bench:
 
 bench-compare:
 	@scripts/bench.sh compare
+
+bench-scale:
+	@scripts/bench.sh scale
 
 bench-docs:
 	@scripts/env.sh python3 bench/docs.py write $(JSON)
@@ -114,8 +117,10 @@ help:
 #:                     tracers, and measure the time; JSON=file writes the results as JSON
 #: make bench-compare  count the instructions that other tools (perf, trace-cmd, bpftrace, a BPF
 #:                     program) and ferrotrace add when they answer the same question
+#: make bench-scale    measure costs and memory for 1 to 100,000 traced tasks, 1 to 32 trace arrays,
+#:                     1 to 64 CPUs and 1 to 256 patterns; needs 7 GB of memory per architecture
 #: make bench-docs     replace the numbers in all documents by those of JSON='file...', results of
-#:                     make bench and make bench-compare
+#:                     make bench, make bench-compare and make bench-scale
 #: make check          rustfmt, clippy, rustdoc, shellcheck, checkpatch, style, layers, and the
 #:                     messages, commands and numbers in documents
 #: make tools          build the command `ferrotrace` and the plugin of trace-cmd, and install them

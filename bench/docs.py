@@ -4,12 +4,12 @@
 
 Keeps the numbers in the documents equal to those of docs/performance-table.md.
 
-  check  compares the chart docs/performance.svg, the table of commands in docs/comparison.md, and
-         the texts that bench/quotes.py lists, with the tables. Prints each difference; exits with 1
-         if there is one
-  write  replaces the tables by the results of `make bench JSON=FILE` or `make bench-compare
-         JSON=FILE`, then everything that is compared with them. Tables that no FILE is about, and
-         rows of an architecture that no FILE contains, are kept
+  check  compares the charts docs/performance.svg and docs/scale.svg, the table of commands in
+         docs/comparison.md, and the texts that bench/quotes.py lists, with the tables. Prints each
+         difference; exits with 1 if there is one
+  write  replaces the tables by the results of `make bench JSON=FILE`, `make bench-compare
+         JSON=FILE` or `make bench-scale JSON=FILE`, then everything that is compared with them.
+         Tables that no FILE is about, and rows of an architecture that no FILE contains, are kept
 """
 
 import json
@@ -17,12 +17,14 @@ import pathlib
 import re
 import sys
 
+import curves
 import quotes
 import report
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 TABLE = 'docs/performance-table.md'
 CHART = 'docs/performance.svg'
+CURVES = 'docs/scale.svg'
 
 # The table of commands in docs/comparison.md: in millions of instructions, with those of arm64 in
 # parentheses.
@@ -58,11 +60,12 @@ BARS = [
 
 
 class Table:
-    """The rows of one architecture in the table of instructions, and in that of commands."""
+    """The rows of one architecture in the tables of instructions, of commands and of numbers."""
 
-    def __init__(self, rows, commands, arch):
+    def __init__(self, rows, commands, points, arch):
         self.arch = arch
         self.commands = commands
+        self.scale = points
         self.rows = {}
         for row in rows:
             # Rows for the costs of another tracer have the same name; they are found by both names.
@@ -86,6 +89,17 @@ class Table:
     def other(self, name):
         """Returns the instructions that the other tracer adds."""
         return int(self.cell(name, 5))
+
+    def points(self, series):
+        """Returns the points of a curve: pairs of a number and the instructions."""
+        found = [(int(row[2]), int(row[3])) for row in self.scale if row[1] == series and row[3]]
+        return found or sys.exit('{}: no series {!r} for {}'.format(TABLE, series, self.arch))
+
+    def grown(self, series):
+        """Returns the number and the bytes in the last row of a series that has bytes."""
+        found = [(int(row[2]), int(row[4])) for row in self.scale if row[1] == series and row[4]]
+        return found[-1] if found else sys.exit(
+            '{}: no bytes of {!r} for {}'.format(TABLE, series, self.arch))
 
     def ratio(self, name):
         """Returns the ratio of both, with two digits."""
@@ -168,11 +182,11 @@ def quoted(tables):
 
 def tables_of(text):
     """Returns the rows of x86_64 and those of arm64."""
-    rows = read_rows(text, report.HEADER)[0]
-    commands = read_rows(text, report.COMPARE_HEADER)[0]
-    return [Table([row for row in rows if row[0] == arch],
-                  [row for row in commands if row[0] == arch], arch)
-            for arch in ('x86_64', 'arm64')]
+    def rows(header, arch):
+        return [row for row in read_rows(text, header)[0] if row[0] == arch]
+
+    return [Table(rows(report.HEADER, arch), rows(report.COMPARE_HEADER, arch),
+                  rows(report.SCALE_HEADER, arch), arch) for arch in ('x86_64', 'arm64')]
 
 
 def check():
@@ -180,6 +194,8 @@ def check():
     tables = tables_of(read(TABLE))
     wrong = ['{}: is not the chart of {}: write it again'.format(CHART, TABLE)
              ] if read(CHART) != chart(tables[0]) else []
+    if read(CURVES) != curves.curves(tables[0].points):
+        wrong.append('{}: is not the chart of {}: write it again'.format(CURVES, TABLE))
     if read(quotes.COMPARISON) != with_commands(tables):
         wrong.append('{}: has not the commands of {}: write it again'.format(
             quotes.COMPARISON, TABLE))
@@ -199,16 +215,20 @@ def write(paths):
     limits = report.read_limits(TOP / 'bench' / 'limits')
     old = new = read(TABLE)
     commands = [report.compare_cells(row) for row in rows if 'command' in row]
+    points = [report.scale_cells(row) for row in rows if 'series' in row]
     rows = [row for row in rows if 'row' in row]
     if commands:
         new = replace_rows(new, report.COMPARE_HEADER, commands)
+    if points:
+        new = replace_rows(new, report.SCALE_HEADER, points)
     if rows:
         new = replace_rows(new, report.HEADER, [report.cells(row, limits) for row in rows])
     times = [report.wall_cells(row) for row in rows if row.get('wallclock_least') is not None]
     if times:
         new = replace_rows(new, report.WALL_HEADER, times)
     before, after = tables_of(old), tables_of(new)
-    texts = {TABLE: new, CHART: chart(after[0]), quotes.COMPARISON: with_commands(after)}
+    texts = {TABLE: new, CHART: chart(after[0]), CURVES: curves.curves(after[0].points),
+             quotes.COMPARISON: with_commands(after)}
     for (name, quote), (_, now) in zip(quoted(before), quoted(after)):
         text = texts.get(name) or read(name)
         match = find(quote, text)

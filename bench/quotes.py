@@ -21,6 +21,7 @@ BPF_COUNT = '(entry recorded)'
 BPF_HISTOGRAM = '(profile only)'
 MODULE = 'memory of the module, loaded and idle'
 TASK = 'memory for each of 10000 traced tasks'
+TOP = 'ferrotrace top, for each switch of the task that it shows'
 JOB = ('', 'a job: something is unpacked and compiled')
 FLOOR_SWITCH = 'floor: a switch while an empty hook is on other calls'
 FLOOR_PROBE = 'floor: the same, with an empty probe on the switch'
@@ -58,8 +59,48 @@ def performance(x, a):
                f'| {a.other(row)} |')
     yield (f'| {near(x.bytes(MODULE) / 1024)} KiB (x86_64), '
            f'{near(a.bytes(MODULE) / 1024)} KiB (arm64) |')
+    yield f'second: {near(x.added(TOP))} instructions for each of them'
     task = math.ceil(max(x.bytes(TASK), a.bytes(TASK)) / 10) * 10
     yield f'| each traced task | {task} bytes,'
+
+
+def scale(x):
+    """Yields the texts about numbers of tasks, CPUs, trace arrays and patterns."""
+    for label, operation, series in [
+            ('traced tasks', 'call and return', 'call and return, traced tasks'),
+            ('CPUs', 'call and return', 'call and return, CPUs'),
+            ('trace arrays that trace the task', 'call and return',
+             'call and return, trace arrays'),
+            ('the same', '`function_graph`', 'function_graph, trace arrays'),
+            ('the same', 'call below the threshold', 'call below the threshold, trace arrays'),
+            ('the same', 'entry', 'entry, trace arrays'),
+            ('the same', '`function`', 'function, trace arrays'),
+            ('trace arrays that trace other tasks', 'call and return',
+             'call of a task that does not match, trace arrays'),
+    ]:
+        points = sorted(x.points(series))
+        yield (f'| {label} | {operation} | {points[0][1]:,} | {points[-1][0]:,} '
+               f'| {points[-1][1]:,} |')
+
+    def filtered(operation, numbers):
+        return x.added('{}, trace arrays: {}, patterns in each: {}'.format(operation, *numbers))
+
+    for label, numbers in [('none', (1, 0)), ('1 × 1', (1, 1)), ('1 × 256', (1, 256)),
+                           ('32 × 256', (32, 256))]:
+        yield f'| {label} | {filtered("rename", numbers):,} |'
+    fork, execute = (round(filtered(operation, (32, 256)), -3) for operation in ('fork', 'exec'))
+    yield f'last row can be measured: {fork:,} and {execute:,}.'
+
+    def each(series):
+        count, size = x.grown(series)
+        return size / count
+
+    cpu = each('CPUs, module loaded') + each('CPUs, tracer on')
+    yield f'| each CPU | {cpu / 1024:.0f} KiB |'
+    array, tracer = each('more trace arrays'), each('trace arrays with the tracer on')
+    yield (f'| each trace array | {array / 1024:.0f} KiB, and {tracer / 1024:.0f} KiB more while '
+           'its tracer is on |')
+    yield f'| each pattern of `set_comm` | {each("patterns"):.0f} bytes |'
 
 
 def job(x, a):
@@ -151,14 +192,28 @@ def costs(x, a):
     yield f'{x.added(FLOOR_HOOK)} ({a.added(FLOOR_HOOK)}) if it does nothing,'
 
 
+def arrays(x):
+    """Yields the texts about the costs of several trace arrays."""
+    other, below, entry = (dict(x.points(f'{operation}, trace arrays')) for operation in [
+        'call of a task that does not match', 'call below the threshold', 'entry'])
+    # The mean costs of hooks 9 to 16 and of hooks 5 to 8, which are six hooks apart.
+    step = round(((below[16] - below[8]) / 8 - (below[8] - below[4]) / 4) / 6)
+    yield (f'takes {other[1]} with one trace array, {other[2]} with two, and '
+           f'{(other[16] - other[2]) / 14:.0f} for each of the others.')
+    yield f'with {step} instructions for each. So each hook takes {step} more than'
+    yield (f'calls below the threshold take {below[1]} with one trace array, and {below[16]:,} '
+           f'with 16, where the search is {step * 15 * 16 // 2:,} of them.')
+    yield f'from two trace arrays on, each takes {(entry[32] - entry[2]) / 30:.0f}.'
+
+
 def quotes(x, a):
     """Yields each document and text. The arguments are the tables of x86_64 and of arm64."""
     yield README, (f'A recorded call costs about {near(x.added(LEAF))} instructions '
                    f'(`function_graph`: {near(x.other(LEAF))}), a call of a task that is not '
                    f'selected {near(x.added(OTHER_TASK))}.')
-    for text in [*performance(x, a), *job(x, a)]:
+    for text in [*performance(x, a), *scale(x), *job(x, a)]:
         yield PERFORMANCE, text
     for text in comparison(x):
         yield COMPARISON, text
-    for text in costs(x, a):
+    for text in [*costs(x, a), *arrays(x)]:
         yield COSTS, text

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Usage: report.py table|check|compare JSON-FILE LIMITS FILE...
+"""Usage: report.py table|check|compare|scale JSON-FILE LIMITS FILE...
 
 Makes a table of what bench/rows and bench/surroundings have printed, each FILE named for its
 architecture, and another of what bench/wallclock has printed, which is in the same directory; or
-compares the former with LIMITS. With `compare`, makes a table of what bench/compare has printed.
-JSON-FILE may be empty.
+compares the former with LIMITS. With `compare` or `scale`, makes a table of what bench/compare or
+bench/scale and bench/cpus have printed. JSON-FILE may be empty.
 """
 
 import json
@@ -14,6 +14,7 @@ import sys
 
 HEADER = '| | row | added | bytes | compared with | added | bytes | ratio | at most |'
 COMPARE_HEADER = '| | question | command | process | others | tool | bytes |'
+SCALE_HEADER = '| | series | number | added | bytes | for each |'
 WALL_HEADER = '| | row | compared with | ratio of time, median | least | most |'
 
 
@@ -130,12 +131,34 @@ def compare_cells(row):
             str(row['bytes'])]
 
 
-def compare_table(rows):
-    """Prints the table of commands."""
-    print(COMPARE_HEADER)
-    print('| --- | --- | --- | ---: | ---: | ---: | ---: |')
+def read_scale(path):
+    """Returns the points of bench/scale and bench/cpus for one architecture."""
+    with open(path, encoding='utf-8') as lines:
+        points = [text.rstrip('\n').split('\t') for text in lines]
+    return [{'arch': os.path.basename(path), 'series': series, 'number': int(count),
+             'added': number(added), 'bytes': number(used)}
+            for series, count, added, used in points]
+
+
+def scale_cells(point):
+    """Returns the cells of a row of the table of numbers."""
+    used = point['bytes']
+    return [point['arch'], point['series'], str(point['number']), show(point['added']),
+            show(used), show(None if used is None else used / point['number'])]
+
+
+def other_table(rows, header, cells_of):
+    """Prints a table of bench/compare or bench/scale."""
+    print(header)
+    print('| --- | --- | --- |' + ' ---: |' * (header.count('|') - 4))
     for row in rows:
-        print(line(compare_cells(row)), end='')
+        print(line(cells_of(row)), end='')
+
+
+OTHERS = {
+    'compare': (read_compared, COMPARE_HEADER, compare_cells),
+    'scale': (read_scale, SCALE_HEADER, scale_cells),
+}
 
 
 def write_json(path, rows):
@@ -171,10 +194,11 @@ def check(rows, limits):
 def main():
     """Does what the arguments say, and returns the exit status."""
     how, out, limits_path, *paths = sys.argv[1:]
-    if how == 'compare':
-        rows = [row for path in paths for row in read_compared(path)]
+    if how in OTHERS:
+        read, header, cells_of = OTHERS[how]
+        rows = [row for path in paths for row in read(path)]
         write_json(out, rows)
-        compare_table(rows)
+        other_table(rows, header, cells_of)
         return 0
     limits = read_limits(limits_path)
     rows = [row for path in paths for row in read_rows(path)]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Usage: [ARCH=...] [JSON=FILE] bench.sh [check | compare]
+# Usage: [ARCH=...] [JSON=FILE] bench.sh [check | compare | scale]
 #
 # Counts the guest instructions that tracing adds to an operation, for ferrotrace and for the
 # kernel's own tracers, on the stock kernel of one architecture or of both (bench/rows,
@@ -8,20 +8,21 @@
 # (bench/wallclock); writes the same data to FILE as JSON. Then measures how fast the command reads
 # a recording (scripts/bench-reading.sh). With `check`, only compares the numbers of the first table
 # with bench/limits, and prints `N passed, N failed, N skipped` as the last line. With `compare`,
-# asks the same questions of ferrotrace and of other tools instead (bench/compare).
+# asks the same questions of ferrotrace and of other tools instead (bench/compare). With `scale`,
+# measures costs for numbers of tasks, trace arrays, patterns and CPUs (bench/scale, bench/cpus).
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "$0")/lib.sh"
 how=${1:-table}
 [ -z "${JSON:-}" ] || : >>"$JSON" || die "JSON=$JSON: cannot be written"
 
-# count ARCHITECTURE ROWS ICOUNT CPUS CLIENTS: runs a guest, and writes its output to
-# build/bench-ARCHITECTURE/ROWS.
+# count ARCHITECTURE ROWS ICOUNT CPUS CLIENTS [MEMORY]: runs a guest, with this memory in MiB, and
+# writes its output to build/bench-ARCHITECTURE/ROWS.
 count() {
 	_out=$top/build/bench-$1
 	_status=0
-	ICOUNT=$3 SMP=$4 CLIENTS=$5 MEM=2500 LOAD=0 EXTRA=$_out/extra CMD="sh /extra/$2" \
-		TIMEOUT=${TIMEOUT:-900} LOG=$_out/${2%% *}.log ARCH=$1 KERNEL=debian \
+	ICOUNT=$3 SMP=$4 CLIENTS=$5 MEM=${6:-2500} LOAD=0 EXTRA=$_out/extra CMD="sh /extra/$2" \
+		TIMEOUT=${TIMEOUT:-1800} LOG=$_out/${2%% *}.log ARCH=$1 KERNEL=debian \
 		"$top/qemu/run.sh" >"$_out/${2%% *}" || _status=$?
 	if [ "$_status" != 0 ]; then
 		cat "$_out/${2%% *}" >&2
@@ -34,12 +35,18 @@ count_all() {
 	case $how in
 	check) count "$1" 'rows limits' 1 1 trace-cmd ;;
 	compare) count "$1" compare 1 1 1 ;;
+	scale)
+		# 100,000 sleeping tasks take 5 GB.
+		count "$1" scale 1 1 0 7000
+		count "$1" cpus 1 64 0 ;;
 	*)
 		count "$1" wallclock 0 1 0
 		count "$1" rows 1 1 trace-cmd
 		count "$1" surroundings 1 8 1 ;;
 	esac
-	cat "$_out/rows" "$_out/surroundings" "$_out/compare" 2>/dev/null >"$_out/$1" || :
+	for _rows in rows surroundings compare scale cpus; do
+		[ ! -e "$_out/$_rows" ] || cat "$_out/$_rows"
+	done >"$_out/$1"
 }
 
 # pack_job ARCHITECTURE DIRECTORY: makes job.tar.gz, which bench/surroundings compiles: three
@@ -70,8 +77,9 @@ for arch in ${ARCH:-x86_64 arm64}; do
 	out=$top/build/bench-$arch
 	rm -rf "$out"
 	mkdir -p "$out/extra"
-	cp "$top/bench/rows" "$top/bench/surroundings" "$top/bench/wallclock" \
-		"$top/bench/functions" "$top/bench/compare" "$top"/bench/*.bt "$out/extra"
+	for script in functions rows surroundings wallclock compare scale cpus slow.bt states.bt; do
+		cp "$top/bench/$script" "$out/extra"
+	done
 	[ "$how" != table ] || pack_job "$arch" "$out/extra"
 	cross=$(cross_compile "$arch")
 	"$top/scripts/env.sh" "${cross#*=}strip" --strip-debug -o "$out/extra/ktrace_test.ko" \
