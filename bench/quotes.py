@@ -192,18 +192,23 @@ def costs(x, a):
     yield f'{x.added(FLOOR_HOOK)} ({a.added(FLOOR_HOOK)}) if it does nothing,'
 
 
-def arrays(x):
+def arrays(x, a):
     """Yields the texts about the costs of several trace arrays."""
-    other, below, entry = (dict(x.points(f'{operation}, trace arrays')) for operation in [
-        'call of a task that does not match', 'call below the threshold', 'entry'])
-    # The mean costs of hooks 9 to 16 and of hooks 5 to 8, which are six hooks apart.
-    step = round(((below[16] - below[8]) / 8 - (below[8] - below[4]) / 4) / 6)
-    yield (f'takes {other[1]} with one trace array, {other[2]} with two, and '
-           f'{(other[16] - other[2]) / 14:.0f} for each of the others.')
-    yield f'with {step} instructions for each. So each hook takes {step} more than'
-    yield (f'calls below the threshold take {below[1]} with one trace array, and {below[16]:,} '
-           f'with 16, where the search is {step * 15 * 16 // 2:,} of them.')
-    yield f'from two trace arrays on, each takes {(entry[32] - entry[2]) / 30:.0f}.'
+    def of(table):
+        other, below, entry = (dict(table.points(f'{operation}, trace arrays')) for operation in [
+            'call of a task that does not match', 'call below the threshold', 'entry'])
+        # The mean costs of hooks 9 to 16 and of hooks 5 to 8, which are six hooks apart.
+        step = ((below[16] - below[8]) / 8 - (below[8] - below[4]) / 4) / 6
+        return [other[1], other[2], (other[16] - other[2]) / 14, step, below[1], below[16],
+                round(step) * 15 * 16 // 2, (entry[32] - entry[2]) / 30]
+
+    both = [f'{one:,.0f} ({another:,.0f})' for one, another in zip(of(x), of(a))]
+    yield 'takes {} with one trace array, {} with two, and {} for each of the others.'.format(
+        *both[:3])
+    yield 'with {0} instructions for each. So each hook takes {0} more than'.format(both[3])
+    yield ('calls below the threshold take {} with one trace array, and {} with 16, where the '
+           'search is {} of them.'.format(*both[4:7]))
+    yield f'from two trace arrays on, each takes {both[7]}.'
 
 
 def quotes(x, a):
@@ -215,5 +220,5 @@ def quotes(x, a):
         yield PERFORMANCE, text
     for text in comparison(x):
         yield COMPARISON, text
-    for text in [*costs(x, a), *arrays(x)]:
+    for text in [*costs(x, a), *arrays(x, a)]:
         yield COSTS, text
