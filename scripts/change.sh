@@ -60,7 +60,8 @@ touched() {
 		tests/failcall/*) echo 0 faults/registers ;;
 		src/ktrace/compact/* | src/ktrace/output/*) echo '1 compact/*' ;;
 		src/fgraph* | src/*/fgraph/* | src/show* | src/thresholds* | src/profile/* | \
-			src/latency/* | src/ktrace/task/cpu_events*)
+			src/latency/* | src/max_stack/* | \
+			src/ktrace/task/cpu_events* | src/ktrace/hook/stack_depth*)
 			echo '1 graph/*' ;;
 		src/filter/* | src/task_filter/* | src/ktrace/task/task* | \
 			src/ktrace/task/trace_mask* | src/ktrace/task/pid_map* | \

@@ -85,6 +85,7 @@ enum Kind {
     Profile,
     Paths,
     Latency,
+    MaxStack,
     Triggers,
     ChainThresh,
     Stats,
@@ -100,6 +101,7 @@ impl Kind {
             | Kind::Profile
             | Kind::Paths
             | Kind::Latency
+            | Kind::MaxStack
             | Kind::Triggers
             | Kind::ChainThresh => true,
             Kind::FollowFork | Kind::FollowWork | Kind::Stats => false,
@@ -198,6 +200,12 @@ static FILES: &[Description] = &[
                options/ferro-latency; any text, for example 0, resets it",
     },
     Description {
+        name: c"max_stack",
+        kind: Kind::MaxStack,
+        help: "the deepest kernel stack of each task, in bytes; enable with \
+               options/ferro-max-stack; any text, for example 0, resets it",
+    },
+    Description {
         name: c"triggers",
         kind: Kind::Triggers,
         help: "rules, one a line: WHEN [if CONDITION] do ACTION, for example \
@@ -269,6 +277,7 @@ impl Control {
             Kind::Profile => self.clear(State::clear_profile),
             Kind::Paths => self.clear(State::clear_paths),
             Kind::Latency => self.clear(State::clear_latency),
+            Kind::MaxStack => self.clear(State::clear_max_stack),
             Kind::Triggers => self.set_triggers(data),
             Kind::ChainThresh => self.set_chain_thresh(data),
             Kind::Stats => Err(EBADF),
@@ -428,6 +437,13 @@ impl Control {
         })?
     }
 
+    fn show_max_stack(&self, out: &SeqFile) -> Result {
+        self.with(|state, array| match array.max_stack() {
+            Some(max_stack) => max_stack.show(out, state.gone()),
+            None => Ok(()),
+        })?
+    }
+
     fn show_thresholds(&self, out: &SeqFile) -> Result {
         let thresholds = self.with(|_, array| array.recorder().limits().thresholds())?;
         for kind in TimeKind::ALL {
@@ -544,6 +560,7 @@ impl ControlFile for Control {
             Kind::Profile => self.show_profile(out),
             Kind::Paths => self.show_paths(out),
             Kind::Latency => self.show_latency(out),
+            Kind::MaxStack => self.show_max_stack(out),
             Kind::Triggers => self.show_triggers(out),
             Kind::ChainThresh => self.show_chain_thresh(out),
             Kind::Stats => self.show_stats(out),
@@ -568,6 +585,7 @@ impl ControlFile for Control {
             | Kind::Profile
             | Kind::Paths
             | Kind::Latency
+            | Kind::MaxStack
             | Kind::Triggers
             | Kind::Stats => Fault::TooMany,
             Kind::FollowFork | Kind::FollowWork => Fault::NotASwitch,

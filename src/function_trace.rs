@@ -58,6 +58,7 @@ use crate::{
         Place,
         Seen, //
     },
+    max_stack::MaxStack,
     thresholds::{
         Limits,
         Thresholds, //
@@ -123,10 +124,12 @@ pub(crate) mod option {
         PATHS = c"ferro-profile-paths", 0;
         /// Notes the longest stretches with interrupts and with preemption off.
         LATENCY = c"ferro-latency", 0;
+        /// Stores the deepest kernel stack of each task.
+        MAX_STACK = c"ferro-max-stack", 0;
     }
 
     /// Options that need to see each call, so that none takes a fast path.
-    pub(crate) const SEES_CALLS: u32 = LATENCY;
+    pub(crate) const SEES_CALLS: u32 = LATENCY | MAX_STACK;
 
     /// Options whose data is known only when the call begins and is written with its entry.
     pub(crate) const MORE_AT_CALL: u32 = ARGS | RETADDR;
@@ -171,6 +174,8 @@ pub(crate) struct Recorder {
     packer: Packer,
     /// Where the longest stretches are noted, while the trace array records them.
     latency: Published<Latency>,
+    /// Where the deepest stacks are stored, while the trace array stores them.
+    max_stack: Published<MaxStack>,
 }
 
 bind_function_hook!(Recorder);
@@ -187,6 +192,7 @@ impl Recorder {
             counters: Counters::new()?,
             packer: Packer::new(),
             latency: Published::none(),
+            max_stack: Published::none(),
         })
     }
 
@@ -211,8 +217,17 @@ impl Recorder {
         self.latency.replace(latency)
     }
 
+    /// Sets where the deepest stacks are stored. Callers must hold the lock of
+    /// [`crate::arrays::STATE`].
+    pub(crate) fn set_max_stack(&self, max_stack: Option<Arc<MaxStack>>) -> Retired<MaxStack> {
+        self.max_stack.replace(max_stack)
+    }
+
     /// Passes a traced call or return to what needs to see each of them. Any context.
     pub(crate) fn see(&self, seen: &Seen<'_>) {
+        if let Some(max_stack) = self.max_stack.get_in_callback(seen.preemption_off) {
+            max_stack.see(seen);
+        }
         if let Some(latency) = self.latency.get_in_callback(seen.preemption_off) {
             latency.see(seen);
         }
@@ -385,6 +400,7 @@ impl Recorder {
                     caller: call.parent_ip(),
                 },
                 is_call: true,
+                stack: call.stack(),
                 preemption_off: call.preemption_off(),
             });
         }

@@ -21,6 +21,7 @@ mod install;
 mod latency;
 mod marker_text;
 mod markers;
+mod max_stack;
 mod profile;
 mod relaxed_u64;
 mod seq_words;

@@ -22,6 +22,7 @@ mod filters;
 mod kernel_settings;
 mod latency;
 mod markers;
+mod max_stack;
 pub(crate) mod profiles;
 mod reconcile;
 mod recording;
@@ -70,6 +71,7 @@ use crate::{
         Copies,
         Measuring, //
     },
+    max_stack::MaxStack,
     profile::{
         gone::Gone,
         paths::Paths,
@@ -125,6 +127,10 @@ pub(crate) struct Array {
     latency: Option<Arc<Latency>>,
     /// Whether they are being noted.
     has_latency: bool,
+    /// The deepest stacks, from when they were first stored until they are cleared.
+    max_stack: Option<Arc<MaxStack>>,
+    /// Whether they are being stored.
+    has_max_stack: bool,
 }
 
 /// Creates what the layers above add to a trace array: its control files and the options of the
@@ -191,6 +197,9 @@ impl Array {
     /// Stops recording.
     fn unhook(&mut self) {
         self.copies = None;
+        // While ftrace removes the hook, the functions of a stack are not known.
+        drop(self.recorder.set_max_stack(None));
+        self.has_max_stack = false;
         self.hook = None;
         drop(self.recorder.set_latency(None));
         self.has_latency = false;

@@ -95,7 +95,8 @@ impl State {
     /// Forgets the names of functions that were unloaded, if nothing can refer to them.
     pub(super) fn clear_gone(&mut self) {
         let has_names = |array: &Array| {
-            array.profile.is_some() || array.paths.is_some() || array.latency.is_some()
+            let has_profile = array.profile.is_some() || array.paths.is_some();
+            has_profile || array.latency.is_some() || array.max_stack.is_some()
         };
         if !self.arrays.iter().any(has_names) {
             self.gone.clear();
@@ -118,6 +119,9 @@ impl TextLeaves for Unloads {
                 }
                 if let Some(latency) = array.latency() {
                     latency.text_leaves(text, &mut state.gone);
+                }
+                if let Some(max_stack) = array.max_stack() {
+                    max_stack.text_leaves(text, &mut state.gone);
                 }
             }
         }

@@ -74,6 +74,8 @@ impl State {
             paths: None,
             latency: None,
             has_latency: false,
+            max_stack: None,
+            has_max_stack: false,
             is_profiling: false,
         };
         self.next_serial = serial.wrapping_add(1);

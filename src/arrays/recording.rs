@@ -74,6 +74,7 @@ impl State {
         let recorder = Arc::clone(&self.arrays.get(at).ok_or(ENODEV)?.recorder);
         recorder.begin();
         self.open_latency(at, flags)?;
+        self.open_max_stack(at, flags)?;
         if flags & option::GRAPH == 0 {
             let names = CmdlineRecording::new(self.resolved)?;
             let hook = ftrace_ops::FunctionRegistration::new(self.resolved, tr, slot, recorder)?;

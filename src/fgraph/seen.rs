@@ -7,10 +7,13 @@ use super::{
     Graph, //
 };
 use crate::{
-    ktrace::fgraph::{
-        CurrentCall,
-        Open,
-        Return, //
+    ktrace::{
+        fgraph::{
+            CurrentCall,
+            Open,
+            Return, //
+        },
+        hook::stack_depth::Stack, //
     },
     latency::{
         Place,
@@ -22,18 +25,18 @@ impl Graph {
     /// Handles a call of a traced task.
     #[cold]
     pub(super) fn see_call(&self, call: &CurrentCall<'_>) {
-        self.see(call, call.func, true);
+        self.see(call, call.func, true, call.stack());
     }
 
     /// Handles a return, if this hook has seen the call and the task is still traced.
     #[cold]
     pub(super) fn see_return(&self, ret: &Return<'_>) {
         if is_initialized(ret.task_word().get(), ret) && ret.is_task_traced() {
-            self.see(ret, ret.func, false);
+            self.see(ret, ret.func, false, None);
         }
     }
 
-    fn see(&self, open: &Open<'_>, func: usize, is_call: bool) {
+    fn see(&self, open: &Open<'_>, func: usize, is_call: bool, stack: Option<Stack<'_>>) {
         self.recorder.see(&Seen {
             tr: open.tr(),
             task: open.task(),
@@ -43,6 +46,7 @@ impl Graph {
                 caller: open.return_address(),
             },
             is_call,
+            stack,
             preemption_off: open.preemption_off(),
         });
     }

@@ -48,6 +48,12 @@ int ktrace_preempt_depth(void);
 unsigned long ktrace_argument(struct ftrace_regs *fregs, unsigned int n);
 unsigned long ktrace_stack_pointer(struct ftrace_regs *fregs);
 
+/* in stack_depth.c, */
+unsigned int ktrace_stack_size(void);
+unsigned int ktrace_stack_used(struct ftrace_regs *fregs);
+void ktrace_stack_frames(struct ftrace_regs *fregs, const unsigned long *functions,
+			 unsigned int nr, unsigned long *used);
+
 /* in compact.c, */
 u32 ktrace_counter_mult(void);
 u64 ktrace_raw_context(u64 *flags);

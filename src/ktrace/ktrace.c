@@ -29,6 +29,7 @@
 #include "compact/compact.c"
 #include "compact/selftest.c"
 #include "hook/ftrace_ops.c"
+#include "hook/stack_depth.c"
 #include "fgraph/fgraph.c"
 #include "fgraph/layout.c"
 #include "fgraph/markers.c"

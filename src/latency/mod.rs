@@ -38,7 +38,10 @@ use kernel::{
 use crate::{
     ktrace::{
         array::trace_array::TraceArray,
-        hook::ftrace_ops::preempt_depth,
+        hook::{
+            ftrace_ops::preempt_depth,
+            stack_depth::Stack, //
+        },
         private::modules::LeavingText,
         record::context::Context,
         sync::{
@@ -80,6 +83,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) place: Place,
     /// The function is called; otherwise it returns.
     pub(crate) is_call: bool,
+    /// The stack of a call, if the registers are known.
+    pub(crate) stack: Option<Stack<'a>>,
     pub(crate) preemption_off: PreemptionOff<'a>,
 }
 

@@ -61,7 +61,7 @@ const PLACES: usize = 64;
 const CONTEXT_SHIFT: u32 = 62;
 
 /// The position of the task id in a task's key.
-const PID_SHIFT: u32 = 32;
+pub(crate) const PID_SHIFT: u32 = 32;
 
 /// The accumulated values of a function.
 #[derive(Default)]
@@ -341,7 +341,7 @@ impl Profile {
 
 /// Returns the key of a task: its id, and its start time in units of 1024 ns to distinguish tasks
 /// that had the same id. Idle tasks have no times.
-fn key_of(task: Task<'_>) -> u64 {
+pub(crate) fn key_of(task: Task<'_>) -> u64 {
     (task.pid() as u64) << PID_SHIFT | u64::from((task.start_time() >> 10) as u32)
 }
 

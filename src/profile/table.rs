@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A hash table of fixed size for each CPU, which maps keys to accumulated values.
+//! A hash table of fixed size, for each CPU or for all, which maps keys to accumulated values.
 //!
 //! Each CPU writes its own table in any context, so an interrupt may come in between. Therefore an
 //! entry is claimed by compare-and-exchange of its key, and values consist of atomics. Readers see
@@ -48,8 +48,17 @@ impl<V: Default> Table<V> {
     /// Creates the tables with `buckets` entries for each CPU, which must be a power of two. May
     /// sleep.
     pub(crate) fn new(buckets: usize) -> Result<Self> {
+        Self::with_tables(nr_cpu_ids(), buckets)
+    }
+
+    /// As [`Table::new`], but creates one table that all CPUs share.
+    pub(crate) fn shared(buckets: usize) -> Result<Self> {
+        Self::with_tables(1, buckets)
+    }
+
+    fn with_tables(tables: u32, buckets: usize) -> Result<Self> {
         let mut cpus = KVec::new();
-        for _ in 0..nr_cpu_ids() {
+        for _ in 0..tables {
             let mut cpu = VVec::with_capacity(buckets, GFP_KERNEL)?;
             for _ in 0..buckets {
                 let bucket = Bucket {
@@ -85,7 +94,8 @@ impl<V: Default> Table<V> {
     /// entry, the addition is counted as lost. Preemption must be off; any context.
     pub(crate) fn with(&self, key: u64, with: impl FnOnce(&V)) {
         let cpu = CpuId::current().as_u32() as usize;
-        let Some(buckets) = self.cpus.get(cpu) else {
+        // The first one may be shared.
+        let Some(buckets) = self.cpus.get(cpu).or_else(|| self.cpus.first()) else {
             return;
         };
         let hash = hash(key);
@@ -117,7 +127,7 @@ impl<V: Default> Table<V> {
     }
 
     /// Calls `visit` for the keys and values of all CPUs.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(u64, &V) -> Result) -> Result {
+    pub(crate) fn for_each<'a>(&'a self, mut visit: impl FnMut(u64, &'a V) -> Result) -> Result {
         for bucket in self.cpus.iter().flat_map(|cpu| cpu.iter()) {
             match bucket.key.load(Relaxed) {
                 0 => {}

@@ -439,7 +439,7 @@ static void option(void)
 		"ferro-args", "ferro-stacktrace", "ferro-graph", "ferro-offcpu",
 		"ferro-profile", "ferro-profile-paths", "ferro-retval", "ferro-retaddr",
 		"ferro-irqs", "ferro-compact", "ferro-latency", "ferro-proc", "ferro-abstime",
-		"ferro-tail", "overwrite", "latency-format",
+		"ferro-tail", "ferro-max-stack", "overwrite", "latency-format",
 		/* Not record-tgid: see docs/limitations.md. */
 	};
 	static const char *const values[] = { "0", "1", "0", "1", "2", "x", "" };
@@ -467,7 +467,8 @@ static void kernel_file(void)
 		{ "snapshot", "0" }, { "snapshot", "1" }, { "trace_marker", "a mark\n" },
 		{ "events/sched/enable", "0" }, { "events/sched/sched_switch/enable", "1" },
 		{ "ferrotrace/profile", "" }, { "ferrotrace/profile_folded", "" },
-		{ "ferrotrace/latency", "" }, { "ferrotrace/stats", "1" },
+		{ "ferrotrace/latency", "" }, { "ferrotrace/max_stack", "" },
+		{ "ferrotrace/stats", "1" },
 		{ "ferrotrace/triggers", "after 1ms do snapshot after 1us, stop\n" },
 		{ "ferrotrace/triggers", "block if pid == 1 && block > 1us do start\n" },
 		{ "ferrotrace/triggers", "exit vfs_read do stacktrace:9\nafter 1 do stop\n" },
@@ -540,8 +541,8 @@ static void reading(void)
 {
 	static const char *const names[] = {
 		"trace", "trace_pipe", "ferrotrace/stats", "ferrotrace/profile",
-		"ferrotrace/profile_folded", "ferrotrace/latency", "ferrotrace/set_pid",
-		"ferrotrace/set_comm",
+		"ferrotrace/profile_folded", "ferrotrace/latency", "ferrotrace/max_stack",
+		"ferrotrace/set_pid", "ferrotrace/set_comm",
 		"per_cpu/cpu0/trace_pipe_raw", "per_cpu/cpu1/stats",
 		"options/ferro-graph", "events/ferrotrace/task_run/hist", "snapshot",
 	};

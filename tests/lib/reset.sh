@@ -60,6 +60,7 @@ reset_trace_array() {
 	# These persist until they are cleared.
 	clear_file "$1/ferrotrace/profile"
 	clear_file "$1/ferrotrace/latency"
+	clear_file "$1/ferrotrace/max_stack"
 	write_if_exists 0 "$1/ferrotrace/follow_fork" "$1/ferrotrace/follow_work" \
 		"$1"/options/ferro-* \
 		"$1/options/function-fork" "$1/options/event-fork" \

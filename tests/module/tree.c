@@ -22,6 +22,8 @@
  *			in between; in_irq calls leaf twice, for US each
  *	irqs-apart MS	root_irqs_apart calls leaf twice with interrupts off, and computes for MS in
  *			between, with preemption off
+ *	stack US	root_stack calls big, which has 1500 bytes of variables and calls leaf,
+ *			for US
  *	naps-apart MS	root_naps_apart calls leaf twice with preemption off, and sleeps for MS in
  *			between
  */
@@ -275,6 +277,24 @@ noinline int tree_root_naps_apart(long ms)
 	return 0;
 }
 
+noinline int tree_big(long us)
+{
+	char place[1500];
+
+	memset(place, us, sizeof(place));
+	barrier_data(place);
+	tree_leaf(us);
+	barrier_data(place);
+	return place[0];
+}
+
+noinline int tree_root_stack(long us)
+{
+	tree_big(us);
+	STAY();
+	return 0;
+}
+
 typedef int (*tree_puts_t)(unsigned long ip, const char *text);
 typedef int (*tree_puts_size_t)(unsigned long ip, const char *text, int size);
 
@@ -321,6 +341,7 @@ static const struct {
 	{ "preempt-off", tree_root_preempt_off },
 	{ "irqs-apart", tree_root_irqs_apart },
 	{ "naps-apart", tree_root_naps_apart },
+	{ "stack", tree_root_stack },
 	{ "printk", tree_printk },
 };
 

@@ -28,6 +28,8 @@ int tree_root_irqs_off(long us);
 int tree_root_preempt_off(long us);
 int tree_root_irqs_apart(long ms);
 int tree_root_naps_apart(long ms);
+int tree_big(long us);
+int tree_root_stack(long us);
 int tree_printk(long n);
 
 #endif

@@ -17,7 +17,10 @@ use super::{
         StoredFrame, //
     },
 };
-use crate::ktrace::hook::ftrace_ops::ktrace_argument;
+use crate::ktrace::hook::{
+    ftrace_ops::ktrace_argument,
+    stack_depth::Stack, //
+};
 use crate::ktrace::{
     private::abi,
     record::context::MAX_ARGS, //
@@ -88,6 +91,14 @@ impl<'a> CurrentCall<'a> {
         // SAFETY: The reserved data has the size of a `StoredFrame`, is aligned to words, and
         // exists until the call returns.
         Some(unsafe { FrameRef::begin(stored, self.func, half, self.open.tag, flags) })
+    }
+
+    /// Returns the stack of the current task; `None` if the registers are not known.
+    #[inline]
+    pub fn stack(&self) -> Option<Stack<'_>> {
+        // SAFETY: By the type invariant, `fregs` is what ftrace passed, or null, and the callback
+        // returns after `self` is dropped.
+        unsafe { Stack::new(self.fregs) }
     }
 
     /// Returns argument number `n`, as the register holds it; 0 if `n` is not below [`MAX_ARGS`] or

@@ -28,6 +28,7 @@ use kernel::{
     },
 };
 
+use super::stack_depth::Stack;
 use crate::ktrace::{
     array::trace_array::TraceArray,
     compact::writer::Packer,
@@ -149,6 +150,14 @@ impl<'a> FunctionCall<'a> {
         // SAFETY: The current task is alive as long as it runs, which it does until the callback
         // returns, by the type invariant.
         unsafe { Task::from_raw(ktrace_current()) }
+    }
+
+    /// Returns the stack of the current task.
+    #[inline]
+    pub fn stack(&self) -> Option<Stack<'_>> {
+        // SAFETY: By the type invariant, `fregs` is what ftrace passed, and the callback returns
+        // after `self` is dropped.
+        unsafe { Stack::new(self.fregs) }
     }
 
     /// Returns the evidence that preemption is off.

@@ -11,7 +11,13 @@ use core::{
 
 use kernel::prelude::*;
 
-use super::ftrace_ops::FunctionCall;
+use super::{
+    ftrace_ops::FunctionCall,
+    stack_depth::{
+        is_in_function,
+        stack_trace_save, //
+    },
+};
 use crate::ktrace::{
     private::abi,
     record::{
@@ -25,10 +31,6 @@ use crate::ktrace::{
         Reservation, //
     },
 };
-
-extern "C" {
-    fn stack_trace_save(store: *mut c_ulong, size: c_uint, skip: c_uint) -> c_uint;
-}
 
 /// Writes a record of the function tracer (`TRACE_FN`), with the first `words` arguments of the
 /// call. Any context.
@@ -56,10 +58,6 @@ pub fn function(call: &FunctionCall<'_>, words: usize) -> Result<(), NotWritten>
     Ok(())
 }
 
-/// Maximum distance in bytes from the start of a function to the return address of its call to
-/// ftrace: a landing pad and the call itself.
-const CALL_SITE: usize = 16;
-
 /// Writes the kernel stack in the format of the kernel's stack traces (`TRACE_STACK`), from the
 /// traced function on. Returns true if the stack was too deep for a record. Any context.
 ///
@@ -73,8 +71,8 @@ pub fn stack(call: &FunctionCall<'_>) -> Result<bool, NotWritten> {
     let all = frames.get(..n as usize).unwrap_or(&[]);
     // The trace begins with frames of ftrace's trampoline and of this module; their number depends
     // on the architecture and the unwinder.
-    let is_function = |&frame: &c_ulong| frame.wrapping_sub(call.ip) <= CALL_SITE;
-    let first = all.iter().position(is_function).unwrap_or(0);
+    let is_called = |&frame: &c_ulong| is_in_function(frame, call.ip);
+    let first = all.iter().position(is_called).unwrap_or(0);
     let shown = all.get(first..).unwrap_or(all);
 
     write_stack(call.tr(), call.context, shown)?;

@@ -4,3 +4,4 @@
 
 pub mod ftrace_ops;
 pub mod function_records;
+pub mod stack_depth;
