@@ -77,7 +77,7 @@ KTRACE_PROBESTUB(task_wakeup, struct task_struct *task, u32 target_cpu,
 		 const struct ferrotrace_waker *waker)
 KTRACE_PROBESTUB(task_wait, struct task_struct *task, u64 wait_ns, u8 since,
 		 struct task_struct *prev)
-KTRACE_PROBESTUB(task_run, struct task_struct *task, u64 run_ns, u32 state)
+KTRACE_PROBESTUB(task_run, struct task_struct *task, u64 run_ns, u32 state, u64 irq_ns)
 KTRACE_PROBESTUB(task_block, struct task_struct *task, const struct ferrotrace_block *block,
 		 const struct ferrotrace_waker *waker)
 KTRACE_PROBESTUB(task_migrate, struct task_struct *task, u32 orig_cpu, u32 dest_cpu)

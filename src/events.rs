@@ -124,8 +124,9 @@ trace_event! {
 trace_event! {
     system ferrotrace;
 
-    /// Reports that a task leaves the CPU, and how long it has run.
-    pub(crate) event task_run(task: Task<'_>, run_ns: u64, state: u32);
+    /// Reports that a task leaves the CPU, how long it has run, and how much of that was the time
+    /// of interrupts on top of it.
+    pub(crate) event task_run(task: Task<'_>, run_ns: u64, state: u32, irq_ns: u64);
 
     counted as user;
     only if |tr| wanted(tr, task);
@@ -136,10 +137,11 @@ trace_event! {
         prio: i32 = task.prio(),
         state: u32 = state,
         run_ns: u64 = run_ns,
+        irq_ns: u64 = irq_ns,
     }
 
-    print "comm={} pid={} prio={} run={} [ns] state={}",
-        comm, pid, prio, run_ns, symbolic(state, STATE_NAMES);
+    print "comm={} pid={} prio={} run={} [ns] irq={} [ns] state={}",
+        comm, pid, prio, run_ns, irq_ns, symbolic(state, STATE_NAMES);
 }
 
 trace_event! {
@@ -426,7 +428,8 @@ trace_event! {
     // for events to enable there.
     system ftrace;
 
-    /// Reports the run, wait and block times of a call that lost the CPU. Written by the tracer
+    /// Reports the run, wait and block times of a call that lost the CPU or was interrupted, and
+    /// the time of interrupts within its run time, if it is measured. Written by the tracer
     /// directly before the record of the return; cannot be enabled.
     pub(crate) event funcgraph_times(times: &CallTimes);
 
@@ -436,6 +439,7 @@ trace_event! {
         func: Address = Address(times.func),
         depth: i32 = times.depth,
         run_ns: u64 = times.run_ns,
+        irq_ns: u64 = times.irq_ns,
         wait_ns: u64 = times.wait_ns,
         block_ns: u64 = times.block_ns,
         switches: u32 = times.switches,
@@ -446,9 +450,9 @@ trace_event! {
         waker_context: u8 = times.blocked.waker.context,
     }
 
-    print "func={} run={} [ns] wait={} [ns] block={} [ns] switches={} state={} caller={} waker_comm={} waker_pid={} waker_context={}",
-        func, run_ns, wait_ns, block_ns, switches, symbolic(state, STATE_NAMES), caller, waker_comm,
-        waker_pid, symbolic(waker_context, CONTEXTS);
+    print "func={} run={} [ns] irq={} [ns] wait={} [ns] block={} [ns] switches={} state={} caller={} waker_comm={} waker_pid={} waker_context={}",
+        func, run_ns, irq_ns, wait_ns, block_ns, switches, symbolic(state, STATE_NAMES), caller,
+        waker_comm, waker_pid, symbolic(waker_context, CONTEXTS);
 }
 
 trace_event! {

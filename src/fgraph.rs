@@ -24,8 +24,8 @@
 //! Ordinary calls and returns do not reach [`Graph::entry`] and [`Graph::ret`]; they take a fast
 //! path in C ([`Graph::fast_path`]), which ends in [`Graph::fast_entry`], [`Graph::fast_ret`] and
 //! similar callbacks. Both paths use the same frames, and leave the same value in the task data
-//! word. With options that need to see each call ([`option::SEES_CALLS`]), all calls take the slow
-//! path.
+//! word. With options that need to see each call ([`option::SEES_CALLS`]), or more room in frames
+//! ([`option::IRQ_TIME`]), all calls take the slow path.
 //!
 //! # Interrupts
 //!
@@ -33,6 +33,7 @@
 //! of these are written before its own. The context that sets [`WRITTEN`] first writes the entry.
 
 mod entries;
+mod irqs;
 mod off_cpu;
 mod returns;
 mod seen;
@@ -234,7 +235,11 @@ impl GraphHook for Graph {
         }
         let when = self.when();
         let marks = if when.is_at_call() { WRITTEN } else { 0 };
-        let Some(frame) = call.reserve_frame(call.task().switches(), marks) else {
+        let frame = match flags & option::IRQ_TIME {
+            0 => call.reserve_frame(call.task().switches(), marks),
+            _ => self.reserve_with_irqs(call, marks),
+        };
+        let Some(frame) = frame else {
             self.overrun();
             return false;
         };
@@ -252,8 +257,14 @@ impl GraphHook for Graph {
 
     #[inline]
     fn ret(&self, ret: &Return<'_>) {
+        let flags = self.recorder.flags();
+        // Before the time, so that an interrupt in between is not a larger part of it.
+        let irq_ns = match flags & option::IRQ_TIME {
+            0 => 0,
+            _ => self.irqs_since_entry(ret),
+        };
         let now = CounterTime::now();
-        if self.recorder.flags() & option::SEES_CALLS != 0 {
+        if flags & option::SEES_CALLS != 0 {
             self.see_return(ret);
         }
         let notes = ret.task_word();
@@ -294,6 +305,7 @@ impl GraphHook for Graph {
             notes.set(state & !task_word::ANY_UNWRITTEN);
             if !frame.is_set(LOST) {
                 let (split, switches) = self.divide(ret.task(), frame, total);
+                let split = split.with_irq(irq_ns);
                 self.write_divided(&ret.reborrow(), ret.context(), &split, switches);
             }
             return;
@@ -306,7 +318,8 @@ impl GraphHook for Graph {
             let split = match ret.task().switches() == frame.half() {
                 true => Split::undivided(total),
                 false => self.divide(ret.task(), frame, total).0,
-            };
+            }
+            .with_irq(irq_ns);
             profile.add_call(ret.func, split);
             if let Some(paths) = &self.paths {
                 let caller = |up| ret.caller(up).map(|caller| caller.func);
@@ -315,6 +328,7 @@ impl GraphHook for Graph {
             return;
         }
         let (split, switches) = self.divide(ret.task(), frame, total);
+        let split = split.with_irq(irq_ns);
         if self.least_ns() != 0 && !self.limits().all_thresholds().reached_by(&split) {
             return;
         }
@@ -323,8 +337,9 @@ impl GraphHook for Graph {
     }
 
     fn fast_path(&self, tag: u32) -> Option<FastPathConfig<'_>> {
-        // The fast path does not know the callers, and does not report each call.
-        if self.paths.is_some() || self.recorder.flags() & option::SEES_CALLS != 0 {
+        // The fast path does not know the callers, does not report each call, and has short frames.
+        const MORE: u32 = option::SEES_CALLS | option::IRQ_TIME;
+        if self.paths.is_some() || self.recorder.flags() & MORE != 0 {
             return None;
         }
         Some(FastPathConfig {

@@ -126,6 +126,8 @@ pub(crate) mod option {
         LATENCY = c"ferro-latency", 0;
         /// Stores the deepest kernel stack of each task.
         MAX_STACK = c"ferro-max-stack", 0;
+        /// Measures the time of interrupts on top of the tasks.
+        IRQ_TIME = c"ferro-irq-time", 0;
     }
 
     /// Options that need to see each call, so that none takes a fast path.

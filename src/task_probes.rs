@@ -15,6 +15,7 @@ use crate::{
         task::{
             all_tasks,
             follow,
+            irq_time,
             irqs::Irq,
             saved_cmdlines,
             sched::{
@@ -73,6 +74,13 @@ impl Accounting {
         let Some(times) = self.of(task) else {
             return;
         };
+        let irq_ns = match irq_time::is_measured() {
+            true => irq_time::last_run_ns(),
+            false => 0,
+        };
+        if irq_ns != 0 {
+            times.irq_ns.add_alone(irq_ns);
+        }
         let task_state = match state {
             RUNNABLE | PREEMPTED => TaskState::PREEMPTED,
             state if state & ENDED != 0 => TaskState::ENDED,
@@ -90,7 +98,8 @@ impl Accounting {
             .leave(task_state, task.switches(), now_ns, from_ns);
         if let Some(run) = self.spent(times, StateKind::Run, before, now_ns, clock) {
             fgraph::task_ran(task, run.ns);
-            events::task_run::trace(task, run.reported_ns, state);
+            let irq_ns = irq_ns.min(run.reported_ns);
+            events::task_run::trace(task, run.reported_ns, state, irq_ns);
             triggers::task_ran(task, run.ns);
         }
     }

@@ -8,6 +8,8 @@ pub(crate) struct Split {
     pub(crate) total: u64,
     /// Time on a CPU.
     pub(crate) run: u64,
+    /// The part of `run` that was the time of interrupts; 0 if it was not measured.
+    pub(crate) irq: u64,
     /// Time runnable but not running.
     pub(crate) wait: u64,
     /// Time blocked.
@@ -21,6 +23,7 @@ impl Split {
         Self {
             total,
             run: total,
+            irq: 0,
             wait: 0,
             block: 0,
         }
@@ -35,8 +38,18 @@ impl Split {
         Self {
             total,
             run: total.wrapping_sub(wait).wrapping_sub(block),
+            irq: 0,
             wait,
             block,
+        }
+    }
+
+    /// Adds the time of interrupts, which is limited to the time on a CPU.
+    #[inline]
+    pub(crate) fn with_irq(self, irq: u64) -> Self {
+        Self {
+            irq: irq.min(self.run),
+            ..self
         }
     }
 

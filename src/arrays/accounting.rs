@@ -13,7 +13,11 @@ use super::{
     State, //
 };
 use crate::{
-    ktrace::task::sched,
+    function_trace::option,
+    ktrace::task::{
+        irq_time::IrqTimeWatch,
+        sched, //
+    },
     task_times::accounting::Accounting, //
 };
 
@@ -66,14 +70,20 @@ impl State {
 
     /// Returns the task accounting, which is started if necessary.
     pub(super) fn open_accounting(&mut self) -> Result<Arc<sched::SchedRegistration<Accounting>>> {
-        if let Some(accounting) = &self.accounting {
-            return Ok(Arc::clone(accounting));
+        if let Some(accounting) = self.accounting.clone() {
+            self.open_irq_times()?;
+            return Ok(accounting);
         }
         self.open_watch()?;
+        // Before the first call is recorded.
+        self.open_irq_times().inspect_err(|_| self.close_watch())?;
         let accounting = Accounting::new()
             .and_then(|accounting| sched::SchedRegistration::new(self.resolved, accounting))
             .and_then(|accounting| Ok(Arc::new(accounting, GFP_KERNEL)?))
-            .inspect_err(|_| self.close_watch())?;
+            .inspect_err(|_| {
+                self.close_irq_times();
+                self.close_watch();
+            })?;
         accounting.open_all();
         self.accounting = Some(Arc::clone(&accounting));
         self.observe_blocks();
@@ -93,5 +103,47 @@ impl State {
         } else if let Some(accounting) = &self.accounting {
             accounting.set_callers(graphs);
         }
+        self.close_irq_times();
+    }
+
+    /// Returns whether the options of a trace array want the time of interrupts, for its calls or
+    /// for events.
+    fn wants_irq_times(&self) -> bool {
+        let wants = |array: &Array| array.recorder.flags() & option::IRQ_TIME != 0;
+        let is_used = |array: &Array| array.needs_accounting || self.listened;
+        let mut arrays = self.arrays.iter();
+        arrays.any(|array| wants(array) && is_used(array))
+    }
+
+    /// Starts to measure the time of interrupts, if it is wanted. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IrqTimeWatch::new`].
+    fn open_irq_times(&mut self) -> Result {
+        if self.irq_times.is_none() && self.wants_irq_times() {
+            self.irq_times = Some(IrqTimeWatch::new(self.resolved)?);
+        }
+        Ok(())
+    }
+
+    /// Stops to measure it, if it is not wanted or no tasks are accounted. May sleep.
+    pub(super) fn close_irq_times(&mut self) {
+        if self.accounting.is_none() || !self.wants_irq_times() {
+            self.irq_times = None;
+        }
+    }
+
+    /// Follows a change of options while tasks are accounted, perhaps because of events. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`IrqTimeWatch::new`].
+    pub(super) fn sync_irq_times(&mut self) -> Result {
+        if self.accounting.is_some() {
+            self.open_irq_times()?;
+        }
+        self.close_irq_times();
+        Ok(())
     }
 }

@@ -58,6 +58,7 @@ use crate::{
         task::{
             cgroups::CgroupWatch,
             cpu_events::SwitchWatch,
+            irq_time::IrqTimeWatch,
             irqs::IrqWatch,
             name_watch::NameWatch,
             registration::TaskRegistration,
@@ -259,6 +260,9 @@ pub(crate) struct State {
     irqs: Option<IrqWatch>,
     /// The recent runs of each CPU, at the same time.
     runs: Option<RunWatch>,
+    /// The probes that measure the time of interrupts, while tasks are accounted and a trace array
+    /// wants it.
+    irq_times: Option<IrqTimeWatch>,
     /// Markers cannot be watched, so entries are always written when calls begin.
     has_no_markers: bool,
 }
@@ -292,6 +296,7 @@ impl State {
             signals: None,
             irqs: None,
             runs: None,
+            irq_times: None,
             switches: None,
             marker_export: None,
             measuring: None,

@@ -92,6 +92,7 @@ impl State {
         self.close_accounting();
         self.remove_filter(at, Arc::clone(&self.no_filter));
         let _ = self.arrays.remove(at);
+        self.close_irq_times();
         self.publish_chain_thresholds();
         self.close_works();
     }

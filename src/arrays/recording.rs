@@ -85,6 +85,9 @@ impl State {
             });
         }
         self.sync_tracing_thresh(tr);
+        if let Some(array) = self.arrays.get_mut(at) {
+            array.needs_accounting = true;
+        }
         let accounting = self.open_accounting()?;
         let profile = match flags & option::PROFILE {
             0 => None,
@@ -98,7 +101,6 @@ impl State {
         let graph = Graph::new(recorder, accounting, profile, paths);
         let graph = Arc::new(graph, GFP_KERNEL)?;
         if let Some(array) = self.arrays.get_mut(at) {
-            array.needs_accounting = true;
             array.is_profiling = flags & option::PROFILE != 0;
         }
         if flags & option::PROFILE != 0 {
@@ -165,6 +167,13 @@ impl State {
         let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
         let before = array.recorder.flags();
         array.recorder.set_flags(flags)?;
+        if let Err(error) = self.sync_irq_times() {
+            if let Some(array) = self.arrays.get(at) {
+                array.recorder.set_flags(before)?;
+            }
+            return Err(error);
+        }
+        let array = self.arrays.get_mut(at).ok_or(ENODEV)?;
         array.has_own_records |= array.hook.is_some() && has_own_records(flags);
         match &array.hook {
             Some(Recording::Functions { hook, .. }) => hook.pack_with(Recorder::packer),
@@ -176,7 +185,8 @@ impl State {
         if is_recording {
             self.set_marker_copies(at, tr, flags)?;
         }
-        const OF_HOOK: u32 = option::GRAPH | option::PROFILE | option::PATHS | option::SEES_CALLS;
+        const OF_HOOK: u32 =
+            option::GRAPH | option::PROFILE | option::PATHS | option::SEES_CALLS | option::IRQ_TIME;
         if !is_recording || (before ^ flags) & OF_HOOK == 0 {
             return Ok(());
         }

@@ -60,7 +60,7 @@ impl Graph {
     pub(super) fn write_whole(&self, ret: &Return<'_>, split: &Split, switches: u32) {
         let context = ret.context();
         self.write_open(ret, context, 1);
-        if switches == 0 {
+        if switches == 0 && split.irq == 0 {
             return self.write_leaf(ret, context, split.total);
         }
         if self.write_entry_of(ret, context, split.total) {
@@ -79,7 +79,7 @@ impl Graph {
         }
     }
 
-    /// Writes the exit of a call, and its times if it lost the CPU.
+    /// Writes the exit of a call, and its times if it lost the CPU or was interrupted.
     #[cold]
     pub(super) fn write_divided(
         &self,
@@ -88,7 +88,8 @@ impl Graph {
         split: &Split,
         switches: u32,
     ) {
-        if switches != 0 && self.recorder.flags() & option::TIMES != 0 {
+        let lost_cpu = switches != 0 && self.recorder.flags() & option::TIMES != 0;
+        if lost_cpu || split.irq != 0 {
             self.write_times(ret, context, split, switches);
         }
         self.write_return(ret, context, split.total);
@@ -127,6 +128,7 @@ impl Graph {
             func: ret.func,
             depth: ret.depth(),
             run_ns: split.run,
+            irq_ns: split.irq,
             wait_ns: split.wait,
             block_ns: split.block,
             switches,

@@ -98,6 +98,12 @@ void ktrace_unwatch_irqs(void);
 u16 ktrace_irq_now(bool is_softirq);
 bool ktrace_irq_name(u16 code, char *name);
 
+/* in irq_time.c, */
+int ktrace_watch_irq_time(void);
+void ktrace_unwatch_irq_time(void);
+u64 ktrace_irq_time_here(void);
+u64 ktrace_irq_time_of_last_run(void);
+
 /* in cpu_events.c, */
 int ktrace_watch_switches(void);
 void ktrace_unwatch_switches(void);

@@ -22,6 +22,7 @@
 #include "task/sched.c"
 #include "task/signals.c"
 #include "task/irqs.c"
+#include "task/irq_time.c"
 #include "task/cpu_events.c"
 #include "task/works.c"
 #include "task/cgroups.c"

@@ -92,11 +92,13 @@ fn write_times(seq: &mut Seq<'_>, times: &RecordedTimes) {
         let _ = write!(seq, " times unknown, switches={}", times.switches);
         return;
     }
-    for (name, ns) in [
-        (" run=", times.run_ns),
-        (" wait=", times.wait_ns),
-        (" block=", times.block_ns),
-    ] {
+    let irq = (times.irq_ns != 0).then_some((" irq=", times.irq_ns));
+    let parts = [(" wait=", times.wait_ns), (" block=", times.block_ns)];
+    for (name, ns) in [(" run=", times.run_ns)]
+        .into_iter()
+        .chain(irq)
+        .chain(parts)
+    {
         let _ = write!(seq, "{name}{}.{:03}", ns / 1000, ns % 1000);
     }
     let _ = write!(seq, " us switches={}", times.switches);

@@ -56,10 +56,14 @@ use super::{
 };
 use crate::{
     ktrace::{
-        sync::atomic::AtomicBool,
+        sync::{
+            atomic::AtomicBool,
+            published::PreemptionOff, //
+        },
         task::{
             all_tasks,
             follow,
+            irq_time,
             pid_map::PidMap,
             sched,
             task_mask::mask_of,
@@ -245,6 +249,14 @@ impl Accounting {
             wait_ns: times.wait_ns.get(),
             block_ns: times.block_ns.get(),
         })
+    }
+
+    /// Returns the total time of interrupts on top of the current task up to now, in ns, as far as
+    /// it was measured. The difference of two values is the time in between. Returns `None` in the
+    /// same cases as [`Accounting::off_cpu`]. Any context.
+    pub(crate) fn irq_ns(&self, task: Task<'_>, off: PreemptionOff<'_>) -> Option<u64> {
+        let times = self.find(task)?;
+        Some(times.irq_ns.get().wrapping_add(irq_time::here_ns(off)))
     }
 
     /// Returns whether all waits and blocks of the current task were observed since it had left a

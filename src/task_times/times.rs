@@ -77,6 +77,9 @@ pub(crate) struct TaskTimes {
     /// The task's name before it executed a program.
     pub(crate) old_comm: AtomicComm,
     pub(crate) run_ns: RelaxedU64,
+    /// The time of interrupts on top of the task, up to its latest switch; the task may have none
+    /// because it was not measured.
+    pub(crate) irq_ns: RelaxedU64,
     pub(crate) wait_ns: RelaxedU64,
     pub(crate) block_ns: RelaxedU64,
     pub(crate) reported: ClockAdjusted,
@@ -106,6 +109,7 @@ impl TaskTimes {
         self.blocked_mask.set(0);
         self.unblocker.set(&Waker::default());
         self.run_ns.set(0);
+        self.irq_ns.set(0);
         self.wait_ns.set(0);
         self.block_ns.set(0);
         self.reported.open();
@@ -124,6 +128,7 @@ impl TaskTimes {
         self.unblocker.set(&from.unblocker.get());
         self.old_comm.set(from.old_comm.get());
         self.run_ns.set(from.run_ns.get());
+        self.irq_ns.set(from.irq_ns.get());
         self.wait_ns.set(from.wait_ns.get());
         self.block_ns.set(from.block_ns.get());
         self.reported.inherit(&from.reported);

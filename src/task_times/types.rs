@@ -113,11 +113,13 @@ pub(crate) struct Totals {
     pub(crate) block_ns: u64,
 }
 
-/// The run, wait and block times of a call that lost the CPU.
+/// The run, wait and block times of a call that lost the CPU or was interrupted.
 pub(crate) struct CallTimes {
     pub(crate) func: usize,
     pub(crate) depth: i32,
     pub(crate) run_ns: u64,
+    /// The part of `run_ns` that was the time of interrupts; 0 if it was not measured.
+    pub(crate) irq_ns: u64,
     pub(crate) wait_ns: u64,
     pub(crate) block_ns: u64,
     pub(crate) switches: u32,

@@ -438,8 +438,8 @@ static void option(void)
 	static const char *const names[] = {
 		"ferro-args", "ferro-stacktrace", "ferro-graph", "ferro-offcpu",
 		"ferro-profile", "ferro-profile-paths", "ferro-retval", "ferro-retaddr",
-		"ferro-irqs", "ferro-compact", "ferro-latency", "ferro-proc", "ferro-abstime",
-		"ferro-tail", "ferro-max-stack", "overwrite", "latency-format",
+		"ferro-irqs", "ferro-compact", "ferro-latency", "ferro-irq-time", "ferro-proc",
+		"ferro-abstime", "ferro-tail", "ferro-max-stack", "overwrite", "latency-format",
 		/* Not record-tgid: see docs/limitations.md. */
 	};
 	static const char *const values[] = { "0", "1", "0", "1", "2", "x", "" };

@@ -70,6 +70,7 @@ fn a_call_is_kept_if_it_reaches_any_threshold() {
     let split = Split {
         total: 100_000,
         run: 50_000,
+        irq: 0,
         wait: 30_000,
         block: 20_000,
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A probe on an event that is defined in Rust. As in any C module, its tracepoint is
- * looked up among those of modules.
+ * looked up among those of modules. And whether an event of the kernel has a probe.
  */
 #include <linux/atomic.h>
 #include <linux/errno.h>
@@ -40,6 +40,28 @@ void ktrace_test_detach(void)
 	if (thing_made)
 		tracepoint_probe_unregister(thing_made, hear_thing_made, &heard);
 	tracepoint_synchronize_unregister();
+}
+
+struct probed {
+	const char *name;
+	unsigned long len;
+	int ret;
+};
+
+static void look_at(struct tracepoint *tp, void *data)
+{
+	struct probed *probed = data;
+
+	if (strlen(tp->name) == probed->len && !strncmp(tp->name, probed->name, probed->len))
+		probed->ret = READ_ONCE(tp->funcs) ? 0 : -ENODATA;
+}
+
+int ktrace_test_probed(const char *name, unsigned long len)
+{
+	struct probed probed = { .name = name, .len = len, .ret = -ENOENT };
+
+	for_each_kernel_tracepoint(look_at, &probed);
+	return probed.ret;
 }
 
 unsigned long ktrace_test_heard(void)

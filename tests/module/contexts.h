@@ -15,6 +15,7 @@ int ktrace_test_in(const char *context, unsigned long len);
 int ktrace_test_attach(void);
 void ktrace_test_detach(void);
 unsigned long ktrace_test_heard(void);
+int ktrace_test_probed(const char *name, unsigned long len);
 int ktrace_test_tree(const char *which, unsigned long len, long n);
 
 /* Defined in dead.c, called from Rust. */

@@ -3,10 +3,12 @@
 //! A module for tests: trace events of every kind, fired from every context on demand.
 //!
 //! The file `ktrace_test/fire` in the tracing directory accepts a context and a number (see
-//! `contexts.c`), `attach` and `detach` (see `attach.c`), `tree` and a name (see `tree.c`), `floor`
-//! and a name (see `floors.c`), `watch` and a process (see `dead.c`), or `set_back` and a number of
-//! counts (see `compact.c`). It shows the sum of the numbers that the attached probe got, and the
-//! number of open calls of the watched process at its exit and after its last context switch.
+//! `contexts.c`), `attach`, `detach`, or `probed` and the name of an event, which fails with
+//! `ENODATA` if no probe is attached to it (see `attach.c`), `tree` and a name (see `tree.c`),
+//! `floor` and a name (see `floors.c`), `watch` and a process (see `dead.c`), or `set_back` and a
+//! number of counts (see `compact.c`). It shows the sum of the numbers that the attached probe got,
+//! and the number of open calls of the watched process at its exit and after its last context
+//! switch.
 //!
 //! The module also tests that ktrace can be used by another module than ferrotrace.
 
@@ -71,6 +73,7 @@ extern "C" {
     fn ktrace_test_attach() -> c_int;
     fn ktrace_test_detach();
     fn ktrace_test_heard() -> c_ulong;
+    fn ktrace_test_probed(name: *const u8, len: usize) -> c_int;
     fn ktrace_test_watch(pid: c_int) -> c_int;
     fn ktrace_test_open_frames(gone: bool) -> c_int;
     fn ktrace_test_set_back(counts: c_long) -> c_int;
@@ -143,6 +146,11 @@ impl ControlFile for Fire {
                 // without effect.
                 unsafe { ktrace_test_detach() };
                 return Ok(());
+            }
+            "probed" => {
+                let name = words.next().ok_or(EINVAL)?;
+                // SAFETY: `name` is valid for reads of `name.len()` bytes.
+                return to_result(unsafe { ktrace_test_probed(name.as_ptr(), name.len()) });
             }
             "watch" => {
                 let pid = words.next().unwrap_or("0");

@@ -26,16 +26,23 @@
  *			for US
  *	naps-apart MS	root_naps_apart calls leaf twice with preemption off, and sleeps for MS in
  *			between
+ *	softirq US	root_softirq runs a softirq, in which in_softirq calls leaf for US
+ *	irq-elsewhere US
+ *			root_irq_elsewhere calls await with interrupts off, which computes as long
+ *			as an interrupt of another CPU does, for US
  */
+#include <linux/bottom_half.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/errno.h>
+#include <linux/interrupt.h>
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
 #include <linux/ktime.h>
 #include <linux/mutex.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 
 #include "contexts.h"
@@ -295,6 +302,64 @@ noinline int tree_root_stack(long us)
 	return 0;
 }
 
+/* How long the next softirq calls leaf. */
+static long tree_softirq_us;
+
+noinline void tree_in_softirq(struct tasklet_struct *tasklet)
+{
+	tree_leaf(tree_softirq_us);
+	STAY();
+}
+
+noinline int tree_root_softirq(long us)
+{
+	static DECLARE_TASKLET(tasklet, tree_in_softirq);
+
+	tree_softirq_us = us;
+	local_bh_disable();
+	tasklet_schedule(&tasklet);
+	local_bh_enable();
+	tasklet_unlock_wait(&tasklet);
+	STAY();
+	return 0;
+}
+
+static bool tree_is_over;
+
+noinline void tree_await(void)
+{
+	while (!READ_ONCE(tree_is_over))
+		cpu_relax();
+}
+
+static void tree_elsewhere(void *us)
+{
+	u64 end = ktime_get_ns() + (long)us * NSEC_PER_USEC;
+
+	while (ktime_get_ns() < end)
+		cpu_relax();
+	WRITE_ONCE(tree_is_over, true);
+}
+
+noinline int tree_root_irq_elsewhere(long us)
+{
+	static call_single_data_t call;
+	unsigned long flags;
+	unsigned int cpu;
+	int ret;
+
+	local_irq_save(flags);
+	cpu = cpumask_any_but(cpu_online_mask, smp_processor_id());
+	WRITE_ONCE(tree_is_over, false);
+	INIT_CSD(&call, tree_elsewhere, (void *)us);
+	ret = smp_call_function_single_async(cpu, &call);
+	if (!ret)
+		tree_await();
+	local_irq_restore(flags);
+	STAY();
+	return ret;
+}
+
 typedef int (*tree_puts_t)(unsigned long ip, const char *text);
 typedef int (*tree_puts_size_t)(unsigned long ip, const char *text, int size);
 
@@ -342,6 +407,8 @@ static const struct {
 	{ "irqs-apart", tree_root_irqs_apart },
 	{ "naps-apart", tree_root_naps_apart },
 	{ "stack", tree_root_stack },
+	{ "softirq", tree_root_softirq },
+	{ "irq-elsewhere", tree_root_irq_elsewhere },
 	{ "printk", tree_printk },
 };
 

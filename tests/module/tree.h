@@ -3,6 +3,7 @@
 #define KTRACE_TEST_TREE_H
 
 struct irq_work;
+struct tasklet_struct;
 
 /* Not static, so that they keep their names and arguments. */
 int tree_leaf(long us);
@@ -30,6 +31,10 @@ int tree_root_irqs_apart(long ms);
 int tree_root_naps_apart(long ms);
 int tree_big(long us);
 int tree_root_stack(long us);
+void tree_in_softirq(struct tasklet_struct *tasklet);
+int tree_root_softirq(long us);
+void tree_await(void);
+int tree_root_irq_elsewhere(long us);
 int tree_printk(long n);
 
 #endif

@@ -19,6 +19,7 @@ use super::{
     fast_path::GraphHookForC,
     frame::{
         FrameRef,
+        LongFrame,
         StoredFrame, //
     },
     task_word::TaskWord, //
@@ -28,7 +29,10 @@ use crate::ktrace::{
     array::trace_array::TraceArray,
     private::abi,
     record::context::Context,
-    sync::published::PreemptionOff,
+    sync::{
+        published::PreemptionOff,
+        read_once::ReadOnce, //
+    },
     task::Task, //
 };
 
@@ -194,6 +198,28 @@ impl<'a> Open<'a> {
         // least that size and aligned to words. It exists until the call returns, which is after
         // this.
         unsafe { FrameRef::at(data, self.tag) }
+    }
+
+    /// Returns the word of the innermost call, if it has one
+    /// ([`CurrentCall::reserve_long_frame`](super::CurrentCall::reserve_long_frame)). To be called
+    /// before [`Return::frame`](super::Return::frame).
+    pub fn word(&self) -> Option<u64> {
+        let mut size = 0;
+        // SAFETY: Walks the shadow stack of the current task, which does not change, by the type
+        // invariant.
+        let data = unsafe { ktrace_call_fgraph_retrieve_parent_data(self.ops().1, &mut size, 0) };
+        if (size as usize) < size_of::<LongFrame>() {
+            return None;
+        }
+        // SAFETY: The pointer is null, or points to data of this index in the kernel's table, of at
+        // least that size and aligned to words. It exists until the call returns, which is after
+        // this. Members may have any value.
+        unsafe {
+            FrameRef::at(data, self.tag)?;
+            data.cast::<LongFrame>()
+                .as_ref()
+                .map(|long| long.word.read_once())
+        }
     }
 
     /// Returns the call that is `up` levels above the innermost one, if this hook traces it.

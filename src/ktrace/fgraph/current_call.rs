@@ -14,6 +14,7 @@ use super::{
     active_calls::Open,
     frame::{
         FrameRef,
+        LongFrame,
         StoredFrame, //
     },
 };
@@ -99,6 +100,30 @@ impl<'a> CurrentCall<'a> {
         // SAFETY: By the type invariant, `fregs` is what ftrace passed, or null, and the callback
         // returns after `self` is dropped.
         unsafe { Stack::new(self.fregs) }
+    }
+
+    /// Like [`CurrentCall::reserve_frame`], for a hook without a fast path. The frame also has the
+    /// result of `word`, which is called after the call is timed, for [`Open::word`].
+    pub fn reserve_long_frame(
+        &self,
+        half: u32,
+        flags: u32,
+        word: impl FnOnce() -> u64,
+    ) -> Option<FrameRef<'_>> {
+        // SAFETY: Called once in the callback, for the current task.
+        let data = unsafe {
+            ktrace_call_fgraph_reserve_data(self.open.ops().1, size_of::<LongFrame>() as c_int)
+        };
+        let long = NonNull::new(data.cast::<LongFrame>())?;
+        // SAFETY: The reserved data has the size of a `LongFrame`, is aligned to words, and exists
+        // until the call returns. Its first member is a `StoredFrame`. Its word is an aligned word,
+        // which only the task itself accesses.
+        unsafe {
+            let frame = FrameRef::begin(long.cast(), self.func, half, self.open.tag, flags);
+            let place: *mut u64 = (&raw mut (*long.as_ptr()).word).cast();
+            place.write_volatile(word());
+            Some(frame)
+        }
     }
 
     /// Returns argument number `n`, as the register holds it; 0 if `n` is not below [`MAX_ARGS`] or

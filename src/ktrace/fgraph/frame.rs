@@ -52,6 +52,13 @@ pub(super) struct StoredFrame {
 }
 
 same_as_c!(StoredFrame, ktrace_frame);
+
+/// A frame and a word of the hook's own, which `fgraph.c` does not know.
+#[repr(C)]
+pub(super) struct LongFrame {
+    pub(super) frame: StoredFrame,
+    pub(super) word: Atomic<u64>,
+}
 const _: () = assert!(offset_of!(StoredFrame, half) % 8 == 0 && cfg!(target_endian = "little"));
 const _: () = assert!(offset_of!(StoredFrame, tag_flags) == offset_of!(StoredFrame, half) + 4);
 

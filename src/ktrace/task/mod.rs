@@ -17,6 +17,7 @@ pub mod comm;
 pub mod cpu_events;
 pub mod follow;
 pub mod hooks;
+pub mod irq_time;
 pub mod irqs;
 pub mod name_watch;
 pub mod pid_map;

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Determines the time of interrupts within calls. The frame of a call has the task's time of
+//! interrupts at the beginning of the call.
+
+use super::Graph;
+use crate::ktrace::fgraph::{
+    CurrentCall,
+    FrameRef,
+    Open,
+    Return, //
+};
+
+/// The word of a frame if the task's time of interrupts is not known.
+const UNKNOWN: u64 = u64::MAX;
+
+impl Graph {
+    /// Reserves a frame that has the current task's time of interrupts.
+    #[cold]
+    pub(super) fn reserve_with_irqs<'a>(
+        &self,
+        call: &'a CurrentCall<'_>,
+        flags: u32,
+    ) -> Option<FrameRef<'a>> {
+        call.reserve_long_frame(call.task().switches(), flags, || {
+            self.irqs_now(call).unwrap_or(UNKNOWN)
+        })
+    }
+
+    fn irqs_now(&self, open: &Open<'_>) -> Option<u64> {
+        self.accounting.irq_ns(open.task(), open.preemption_off())
+    }
+
+    /// Returns the time of interrupts, in ns, since the beginning of the call that returns; 0 if it
+    /// is not known. A call in an interrupt has none: it is part of the interrupt.
+    #[cold]
+    pub(super) fn irqs_since_entry(&self, ret: &Return<'_>) -> u64 {
+        let Some(begun) = ret.word().filter(|word| *word != UNKNOWN) else {
+            return 0;
+        };
+        let now = self.irqs_now(ret);
+        now.map_or(0, |now| now.saturating_sub(begun))
+    }
+}
