@@ -62,7 +62,7 @@ touched() {
 		src/fgraph* | src/*/fgraph/* | src/show* | src/thresholds* | src/profile/* | \
 			src/latency/* | src/max_stack/* | \
 			src/ktrace/task/cpu_events* | src/ktrace/task/irq_time* | \
-			 src/ktrace/hook/stack_depth*)
+			src/ktrace/hook/stack_depth*)
 			echo '1 graph/*' ;;
 		src/filter/* | src/task_filter/* | src/ktrace/task/task* | \
 			src/ktrace/task/trace_mask* | src/ktrace/task/pid_map* | \

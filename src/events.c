@@ -67,6 +67,7 @@ struct ferrotrace_section {
 	char name[56];
 	u64 total_ns;
 	u64 run_ns;
+	u64 irq_ns;
 	u64 wait_ns;
 	u64 block_ns;
 	s64 cookie;

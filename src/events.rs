@@ -381,15 +381,17 @@ trace_event! {
         kind: u8 = u8::from(section.is_async),
         total_ns: u64 = section.total_ns,
         run_ns: u64 = section.run_ns,
+        irq_ns: u64 = section.irq_ns,
         wait_ns: u64 = section.wait_ns,
         block_ns: u64 = section.block_ns,
         cookie: i64 = section.cookie,
         name: Str = section.name(),
     }
 
-    print "comm={} pid={} kind={} cookie={} total={} [ns] run={} [ns] wait={} [ns] block={} [ns] \
-        name={}",
-        comm, pid, symbolic(kind, SECTIONS), cookie, total_ns, run_ns, wait_ns, block_ns, name;
+    print "comm={} pid={} kind={} cookie={} total={} [ns] run={} [ns] irq={} [ns] wait={} [ns] \
+        block={} [ns] name={}",
+        comm, pid, symbolic(kind, SECTIONS), cookie, total_ns, run_ns, irq_ns, wait_ns, block_ns,
+        name;
 }
 
 trace_event! {

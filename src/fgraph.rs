@@ -318,8 +318,11 @@ impl GraphHook for Graph {
             let split = match ret.task().switches() == frame.half() {
                 true => Split::undivided(total),
                 false => self.divide(ret.task(), frame, total).0,
-            }
-            .with_irq(irq_ns);
+            };
+            let split = match flags & option::IRQ_TIME {
+                0 => split,
+                _ => split.with_irq(self.part_of_irqs(irq_ns)),
+            };
             profile.add_call(ret.func, split);
             if let Some(paths) = &self.paths {
                 let caller = |up| ret.caller(up).map(|caller| caller.func);
@@ -460,10 +463,11 @@ fn for_each_profile(task: Task<'_>, add: impl Fn(&Profile)) {
     });
 }
 
-/// Adds a run time of a task, in ns, to the profiles. For probes.
+/// Adds a run time of a task, and the part of it that was the time of interrupts, both in ns, to
+/// the profiles. For probes.
 #[inline]
-pub(crate) fn task_ran(task: Task<'_>, ns: u64) {
-    for_each_profile(task, |profile| profile.task_ran(task, ns));
+pub(crate) fn task_ran(task: Task<'_>, ns: u64, irq_ns: u64) {
+    for_each_profile(task, |profile| profile.task_ran(task, ns, irq_ns));
 }
 
 /// Adds a time that a task has waited for a CPU, in ns, to the profiles. For probes.

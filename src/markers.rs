@@ -141,12 +141,13 @@ impl MarkerWatcher for Markers {
         };
         let sections = &accounting.sections;
         let off_cpu = accounting.off_cpu(task).unwrap_or_default();
+        let irq_ns = accounting.irq_ns(task);
         let ended = match text.kind {
-            MarkerKind::Begin => return sections.begin(task, off_cpu, text.name),
+            MarkerKind::Begin => return sections.begin(task, off_cpu, irq_ns, text.name),
             MarkerKind::AsyncBegin(cookie) => {
                 return sections.begin_async(task, text.name, cookie);
             }
-            MarkerKind::End => sections.end(task, off_cpu),
+            MarkerKind::End => sections.end(task, off_cpu, irq_ns),
             MarkerKind::AsyncEnd(cookie) => sections.end_async(task, text.name, cookie),
             MarkerKind::Counter(_) | MarkerKind::Text => return,
         };

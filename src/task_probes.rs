@@ -97,7 +97,7 @@ impl Accounting {
             .current
             .leave(task_state, task.switches(), now_ns, from_ns);
         if let Some(run) = self.spent(times, StateKind::Run, before, now_ns, clock) {
-            fgraph::task_ran(task, run.ns);
+            fgraph::task_ran(task, run.ns, irq_ns.min(run.ns));
             let irq_ns = irq_ns.min(run.reported_ns);
             events::task_run::trace(task, run.reported_ns, state, irq_ns);
             triggers::task_ran(task, run.ns);

@@ -4,11 +4,14 @@
 //! interrupts at the beginning of the call.
 
 use super::Graph;
-use crate::ktrace::fgraph::{
-    CurrentCall,
-    FrameRef,
-    Open,
-    Return, //
+use crate::ktrace::{
+    fgraph::{
+        CurrentCall,
+        FrameRef,
+        Open,
+        Return, //
+    },
+    task::irq_time, //
 };
 
 /// The word of a frame if the task's time of interrupts is not known.
@@ -28,7 +31,18 @@ impl Graph {
     }
 
     fn irqs_now(&self, open: &Open<'_>) -> Option<u64> {
-        self.accounting.irq_ns(open.task(), open.preemption_off())
+        self.accounting.irq_ns(open.task())
+    }
+
+    /// Returns the time of interrupts within the call that returns, for the profile: all of it if
+    /// the call is a part of an interrupt itself. So the sum over a function and its callees is
+    /// right.
+    #[cold]
+    pub(super) fn part_of_irqs(&self, irq_ns: u64) -> u64 {
+        match irq_time::is_in_irq() {
+            true => u64::MAX,
+            false => irq_ns,
+        }
     }
 
     /// Returns the time of interrupts, in ns, since the beginning of the call that returns; 0 if it

@@ -103,6 +103,7 @@ int ktrace_watch_irq_time(void);
 void ktrace_unwatch_irq_time(void);
 u64 ktrace_irq_time_here(void);
 u64 ktrace_irq_time_of_last_run(void);
+bool ktrace_irq_time_is_in_irq(void);
 
 /* in cpu_events.c, */
 int ktrace_watch_switches(void);

@@ -69,6 +69,8 @@ struct FunctionTimes {
     total: Histogram,
     /// The time off the CPU, including time whose run/wait/block split is unknown.
     off_ns: RelaxedU64,
+    /// The part of the time on the CPU that was the time of interrupts.
+    irq_ns: RelaxedU64,
     wait_ns: RelaxedU64,
     block_ns: RelaxedU64,
 }
@@ -84,6 +86,7 @@ impl FunctionTimes {
     fn clear(&self) {
         self.total.clear();
         self.off_ns.set(0);
+        self.irq_ns.set(0);
         self.wait_ns.set(0);
         self.block_ns.set(0);
     }
@@ -93,6 +96,8 @@ impl FunctionTimes {
 #[derive(Default)]
 struct TaskHistograms {
     run: Histogram,
+    /// The part of the run times that was the time of interrupts.
+    irq_ns: RelaxedU64,
     wait: Histogram,
     block: Histogram,
     /// The task's name at its latest update on this CPU, and the time of this update. The most
@@ -104,6 +109,7 @@ struct TaskHistograms {
 impl TaskHistograms {
     fn clear(&self) {
         self.run.clear();
+        self.irq_ns.set(0);
         self.wait.clear();
         self.block.clear();
     }
@@ -127,6 +133,7 @@ impl Wakeups {
 struct SectionTimes {
     total: Histogram,
     run_ns: RelaxedU64,
+    irq_ns: RelaxedU64,
     wait_ns: RelaxedU64,
     block_ns: RelaxedU64,
     name: AtomicName,
@@ -136,6 +143,7 @@ impl SectionTimes {
     fn clear(&self) {
         self.total.clear();
         self.run_ns.set(0);
+        self.irq_ns.set(0);
         self.wait_ns.set(0);
         self.block_ns.set(0);
     }
@@ -245,6 +253,9 @@ impl Profile {
             if split.run != split.total {
                 function.add_off(&split);
             }
+            if split.irq != 0 {
+                function.irq_ns.add(split.irq);
+            }
         });
     }
 
@@ -274,9 +285,15 @@ impl Profile {
         });
     }
 
-    /// Adds a run time of a task, in ns. For probes.
-    pub(crate) fn task_ran(&self, task: Task<'_>, ns: u64) {
-        self.add_task(task, |times| times.run.add(ns));
+    /// Adds a run time of a task, and the part of it that was the time of interrupts, both in ns.
+    /// For probes.
+    pub(crate) fn task_ran(&self, task: Task<'_>, ns: u64, irq_ns: u64) {
+        self.add_task(task, |times| {
+            times.run.add(ns);
+            if irq_ns != 0 {
+                times.irq_ns.add(irq_ns);
+            }
+        });
     }
 
     /// Adds a time that a task has waited for a CPU, in ns. For probes.
@@ -314,6 +331,7 @@ impl Profile {
             times.name.set(&section.name);
             times.total.add(section.total_ns);
             times.run_ns.add(section.run_ns);
+            times.irq_ns.add(section.irq_ns);
             times.wait_ns.add(section.wait_ns);
             times.block_ns.add(section.block_ns);
         });

@@ -59,6 +59,8 @@ pub(super) struct Path {
     /// The key of the callers' path; 0 if there are none.
     pub(super) callers: RelaxedU64,
     pub(super) run_ns: RelaxedU64,
+    /// The part of `run_ns` that was the time of interrupts.
+    pub(super) irq_ns: RelaxedU64,
     pub(super) wait_ns: RelaxedU64,
     pub(super) block_ns: RelaxedU64,
 }
@@ -66,6 +68,7 @@ pub(super) struct Path {
 impl Path {
     fn clear(&self) {
         self.run_ns.set(0);
+        self.irq_ns.set(0);
         self.wait_ns.set(0);
         self.block_ns.set(0);
     }
@@ -131,6 +134,9 @@ impl Paths {
         self.with(callers.wrapping_add(part(salt, func, depth)), |path| {
             is_new = path.func.get() == 0;
             path.run_ns.add(split.run);
+            if split.irq != 0 {
+                path.irq_ns.add(split.irq);
+            }
             path.wait_ns.add(split.wait);
             path.block_ns.add(split.block);
         });

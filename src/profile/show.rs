@@ -41,6 +41,7 @@ use crate::{
 struct FunctionRow {
     total: HistogramSnapshot,
     off_ns: u64,
+    irq_ns: u64,
     wait_ns: u64,
     block_ns: u64,
 }
@@ -52,6 +53,7 @@ struct TaskRow {
     comm: Comm,
     updated_ns: u64,
     run: HistogramSnapshot,
+    irq_ns: u64,
     wait: HistogramSnapshot,
     block: HistogramSnapshot,
 }
@@ -69,6 +71,7 @@ struct SectionRow {
     name: [u8; MAX_NAME + 1],
     total: HistogramSnapshot,
     run_ns: u64,
+    irq_ns: u64,
     wait_ns: u64,
     block_ns: u64,
 }
@@ -98,13 +101,36 @@ fn show_distribution(out: &SeqFile, histogram: &HistogramSnapshot) {
     );
 }
 
-/// Prints the columns of durations that are divided into parts: run, wait and block.
-fn show_divided(out: &SeqFile, total: &HistogramSnapshot, parts_ns: [u64; 3]) {
-    seq_print!(out, "{:7} {:12}", total.count, Us(total.sum_ns));
-    for ns in parts_ns {
-        seq_print!(out, " {:12}", Us(ns));
+/// Prints the columns of durations that are divided into parts: run, wait and block, and the time
+/// of interrupts within run, if there is any.
+fn show_divided(
+    out: &SeqFile,
+    total: &HistogramSnapshot,
+    [run_ns, wait_ns, block_ns]: [u64; 3],
+    irq_ns: Option<u64>,
+) {
+    seq_print!(
+        out,
+        "{:7} {:12} {:12}",
+        total.count,
+        Us(total.sum_ns),
+        Us(run_ns)
+    );
+    if let Some(irq_ns) = irq_ns {
+        seq_print!(out, " {:12}", Us(irq_ns));
     }
+    seq_print!(out, " {:12} {:12}", Us(wait_ns), Us(block_ns));
     show_distribution(out, total);
+}
+
+/// Prints the line above such durations; `first` is the name of the first column, and `name` of the
+/// last one.
+fn show_header(out: &SeqFile, first: &str, has_irqs: bool, name: &str) {
+    let irq = if has_irqs { "          irq" } else { "" };
+    seq_print!(
+        out,
+        "# {first}        total          run{irq}         wait        block {DISTRIBUTION}  {name}\n"
+    );
 }
 
 /// The names of the columns that [`show_distribution`] prints.
@@ -198,6 +224,7 @@ impl Profile {
         ByKey::merged(self.functions(), |function: &mut FunctionRow, here| {
             function.total.merge(&here.total);
             function.off_ns = function.off_ns.wrapping_add(here.off_ns.get());
+            function.irq_ns = function.irq_ns.wrapping_add(here.irq_ns.get());
             function.wait_ns = function.wait_ns.wrapping_add(here.wait_ns.get());
             function.block_ns = function.block_ns.wrapping_add(here.block_ns.get());
         })
@@ -210,6 +237,7 @@ impl Profile {
                 times.updated_ns = here.updated_ns.get();
             }
             times.run.merge(&here.run);
+            times.irq_ns = times.irq_ns.wrapping_add(here.irq_ns.get());
             times.wait.merge(&here.wait);
             times.block.merge(&here.block);
         })
@@ -243,6 +271,7 @@ impl Profile {
             times.name = here.name.get();
             times.total.merge(&here.total);
             times.run_ns = times.run_ns.wrapping_add(here.run_ns.get());
+            times.irq_ns = times.irq_ns.wrapping_add(here.irq_ns.get());
             times.wait_ns = times.wait_ns.wrapping_add(here.wait_ns.get());
             times.block_ns = times.block_ns.wrapping_add(here.block_ns.get());
         })?;
@@ -250,15 +279,14 @@ impl Profile {
         for (key, times) in all.iter().filter(|(_, times)| times.total.count != 0) {
             order.try_create_and_insert((Reverse(times.total.sum_ns), key), times, GFP_KERNEL)?;
         }
-        seq_print!(
-            out,
-            "# times        total          run         wait        block {DISTRIBUTION}  section\n"
-        );
+        let has_irqs = order.values().any(|times| times.irq_ns != 0);
+        show_header(out, "times", has_irqs, "section");
         for times in order.values() {
             show_divided(
                 out,
                 &times.total,
                 [times.run_ns, times.wait_ns, times.block_ns],
+                has_irqs.then_some(times.irq_ns),
             );
             let name = times.name.iter();
             seq_print!(out, "  ");
@@ -322,14 +350,13 @@ impl Profile {
             order.try_create_and_insert(key, function, GFP_KERNEL)?;
         }
         let names = FunctionNames::new(functions.iter().map(|(func, _)| func))?;
-        seq_print!(
-            out,
-            "# calls        total          run         wait        block {DISTRIBUTION}  function\n"
-        );
+        let has_irqs = order.values().any(|function| function.irq_ns != 0);
+        show_header(out, "calls", has_irqs, "function");
         for ((_, func), function) in &order {
             let run_ns = function.total.sum_ns.saturating_sub(function.off_ns);
             let parts = [run_ns, function.wait_ns, function.block_ns];
-            show_divided(out, &function.total, parts);
+            let irq_ns = has_irqs.then_some(function.irq_ns);
+            show_divided(out, &function.total, parts, irq_ns);
             seq_print!(out, "  ");
             names.show(out, *func, gone)?;
             seq_print!(out, "\n");
@@ -338,6 +365,11 @@ impl Profile {
         seq_print!(out, "# times        total what  {DISTRIBUTION}  task\n");
         for (key, times) in tasks.iter() {
             let pid = key >> PID_SHIFT;
+            let show_task = || {
+                seq_print!(out, "  ");
+                tracefs::write_bytes(out, times.comm.escaped().as_bytes());
+                seq_print!(out, "-{pid}\n");
+            };
             for (what, histogram) in [
                 ("run  ", &times.run),
                 ("wait ", &times.wait),
@@ -353,9 +385,15 @@ impl Profile {
                     Us(histogram.sum_ns)
                 );
                 show_distribution(out, histogram);
-                seq_print!(out, "  ");
-                tracefs::write_bytes(out, times.comm.escaped().as_bytes());
-                seq_print!(out, "-{pid}\n");
+                show_task();
+            }
+            if times.irq_ns != 0 {
+                // Only their sum is known.
+                seq_print!(out, "{:>7} {:12} irq  ", "-", Us(times.irq_ns));
+                for _ in 0..6 {
+                    seq_print!(out, " {:>12}", "-");
+                }
+                show_task();
             }
         }
         self.show_places(out, gone)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Prints the times by path as folded stacks: one line for each path and each of run, wait and
-//! block, the longest time first.
+//! Prints the times by path as folded stacks: one line for each path and each of run, interrupts,
+//! wait and block, the longest time first.
 
 use core::cmp::Reverse;
 
@@ -30,14 +30,14 @@ struct PathRow {
     times: PathTimes,
 }
 
-/// The run, wait and block times in ns.
+/// The run times without interrupts, the times of interrupts, and the wait and block times, in ns.
 #[derive(Clone, Copy, Zeroable)]
 struct PathTimes {
-    ns: [u64; 3],
+    ns: [u64; 4],
 }
 
 /// The last element of a line, for each of the times.
-const SUFFIXES: [&str; 3] = ["", ";[wait]", ";[block]"];
+const SUFFIXES: [&str; 4] = ["", ";[irq]", ";[wait]", ";[block]"];
 
 impl PathTimes {
     fn add(&mut self, other: &Self) {
@@ -69,8 +69,10 @@ impl Paths {
                 path.func = here.func.get();
                 path.callers = here.callers.get();
             }
+            let irq_ns = here.irq_ns.get();
+            let run_ns = here.run_ns.get().saturating_sub(irq_ns);
             path.times.add(&PathTimes {
-                ns: [here.run_ns.get(), here.wait_ns.get(), here.block_ns.get()],
+                ns: [run_ns, irq_ns, here.wait_ns.get(), here.block_ns.get()],
             });
         })?;
         let mut callees: ByKey<PathTimes> = ByKey::new();

@@ -56,10 +56,7 @@ use super::{
 };
 use crate::{
     ktrace::{
-        sync::{
-            atomic::AtomicBool,
-            published::PreemptionOff, //
-        },
+        sync::atomic::AtomicBool,
         task::{
             all_tasks,
             follow,
@@ -252,11 +249,16 @@ impl Accounting {
     }
 
     /// Returns the total time of interrupts on top of the current task up to now, in ns, as far as
-    /// it was measured. The difference of two values is the time in between. Returns `None` in the
-    /// same cases as [`Accounting::off_cpu`]. Any context.
-    pub(crate) fn irq_ns(&self, task: Task<'_>, off: PreemptionOff<'_>) -> Option<u64> {
+    /// it was measured. The difference of two values is the time in between. Returns `None` if it
+    /// is not measured now, and in the same cases as [`Accounting::off_cpu`]. Any context;
+    /// preemption must be off.
+    #[inline]
+    pub(crate) fn irq_ns(&self, task: Task<'_>) -> Option<u64> {
+        if !irq_time::is_measured() {
+            return None;
+        }
         let times = self.find(task)?;
-        Some(times.irq_ns.get().wrapping_add(irq_time::here_ns(off)))
+        Some(times.irq_ns.get().wrapping_add(irq_time::here_ns()))
     }
 
     /// Returns whether all waits and blocks of the current task were observed since it had left a

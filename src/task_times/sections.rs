@@ -38,6 +38,9 @@ use crate::{
 /// Maximum length of a name in bytes; a longer one is cut.
 pub(crate) const MAX_NAME: usize = 55;
 
+/// [`OpenSection::irq_ns`] if the time of interrupts was not measured.
+const NOT_MEASURED: u64 = u64::MAX;
+
 /// How many open sections of a thread are measured. Eight tasks share an allocation of less than
 /// two pages.
 pub(crate) const MAX_DEPTH: usize = 12;
@@ -63,6 +66,8 @@ pub(crate) struct Section {
     pub(crate) total_ns: u64,
     /// The parts of the total. All are 0 for an asynchronous section, which belongs to no thread.
     pub(crate) run_ns: u64,
+    /// The part of `run_ns` that was the time of interrupts; 0 if it was not measured.
+    pub(crate) irq_ns: u64,
     pub(crate) wait_ns: u64,
     pub(crate) block_ns: u64,
     /// The number that distinguishes asynchronous sections of the same name.
@@ -114,6 +119,8 @@ fn c_name(name: &[u8]) -> [u8; MAX_NAME + 1] {
 struct OpenSection {
     name: AtomicName,
     begun_ns: RelaxedU64,
+    /// [`NOT_MEASURED`] if there is none.
+    irq_ns: RelaxedU64,
     wait_ns: RelaxedU64,
     block_ns: RelaxedU64,
 }
@@ -226,9 +233,9 @@ impl Sections {
         all_tasks::reclaim_if_large(&self.threads);
     }
 
-    /// Begins a section of the current task, which has been off its CPU for `off_cpu` until now.
-    /// Preemption must be off; process context.
-    pub(crate) fn begin(&self, task: Task<'_>, off_cpu: OffCpu, name: &[u8]) {
+    /// Begins a section of the current task, which has been off its CPU for `off_cpu`, and was
+    /// interrupted for `irq_ns`, until now. Preemption must be off; process context.
+    pub(crate) fn begin(&self, task: Task<'_>, off_cpu: OffCpu, irq_ns: Option<u64>, name: &[u8]) {
         let Some(sections) = self.place(task) else {
             return self.count_lost();
         };
@@ -244,22 +251,28 @@ impl Sections {
             return;
         };
         open.name.set(&c_name(name));
+        open.irq_ns.set(irq_ns.unwrap_or(NOT_MEASURED));
         open.wait_ns.set(off_cpu.wait_ns);
         open.block_ns.set(off_cpu.block_ns);
         open.begun_ns.set(local_ns());
     }
 
-    /// Ends the innermost section of the current task, and returns it. For `off_cpu` and the
-    /// context, see [`Sections::begin`].
-    pub(crate) fn end(&self, task: Task<'_>, off_cpu: OffCpu) -> Option<Section> {
-        let section = self.take(task, off_cpu);
+    /// Ends the innermost section of the current task, and returns it. For `off_cpu`, `irq_ns` and
+    /// the context, see [`Sections::begin`].
+    pub(crate) fn end(
+        &self,
+        task: Task<'_>,
+        off_cpu: OffCpu,
+        irq_ns: Option<u64>,
+    ) -> Option<Section> {
+        let section = self.take(task, off_cpu, irq_ns);
         if section.is_none() {
             self.count_lost();
         }
         section
     }
 
-    fn take(&self, task: Task<'_>, off_cpu: OffCpu) -> Option<Section> {
+    fn take(&self, task: Task<'_>, off_cpu: OffCpu, irq_ns: Option<u64>) -> Option<Section> {
         let end_ns = local_ns();
         let sections = self.threads.get(task.pid() as u32)?;
         if sections.tag.get() != u64::from(task.tag()) {
@@ -271,11 +284,16 @@ impl Sections {
         let total_ns = end_ns.saturating_sub(open.begun_ns.get());
         let wait_ns = off_cpu.wait_ns.saturating_sub(open.wait_ns.get());
         let block_ns = off_cpu.block_ns.saturating_sub(open.block_ns.get());
-        let split = Split::new(total_ns, wait_ns, block_ns);
+        let irq_ns = match (open.irq_ns.get(), irq_ns) {
+            (NOT_MEASURED, _) | (_, None) => 0,
+            (begun, Some(now)) => now.saturating_sub(begun),
+        };
+        let split = Split::new(total_ns, wait_ns, block_ns).with_irq(irq_ns);
         Some(Section {
             name: open.name.get(),
             total_ns,
             run_ns: split.run,
+            irq_ns: split.irq,
             wait_ns: split.wait,
             block_ns: split.block,
             cookie: 0,
@@ -327,6 +345,7 @@ impl Sections {
             name: c_name(name),
             total_ns: end_ns.saturating_sub(begun_ns),
             run_ns: 0,
+            irq_ns: 0,
             wait_ns: 0,
             block_ns: 0,
             cookie,

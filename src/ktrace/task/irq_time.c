@@ -243,3 +243,9 @@ u64 ktrace_irq_time_of_last_run(void)
 {
 	return __this_cpu_read(ktrace_irq_time.last_run_ns);
 }
+
+/* Whether this CPU handles an interrupt now. Preemption must be off. */
+bool ktrace_irq_time_is_in_irq(void)
+{
+	return __this_cpu_read(ktrace_irq_time.depth);
+}

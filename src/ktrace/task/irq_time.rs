@@ -15,10 +15,7 @@ use kernel::{
     prelude::*, //
 };
 
-use crate::ktrace::{
-    private::symbols::Resolved,
-    sync::published::PreemptionOff, //
-};
+use crate::ktrace::private::symbols::Resolved;
 
 /// `struct ktrace_irq_time_key` in `irq_time.c`.
 #[repr(C)]
@@ -33,6 +30,7 @@ extern "C" {
     fn ktrace_unwatch_irq_time();
     fn ktrace_irq_time_here() -> u64;
     fn ktrace_irq_time_of_last_run() -> u64;
+    fn ktrace_irq_time_is_in_irq() -> bool;
 }
 
 /// The probes, which are attached while this value exists. There can be one such value at a time.
@@ -72,11 +70,19 @@ pub fn is_measured() -> bool {
 }
 
 /// Returns how long this CPU has handled interrupts since its latest context switch, in ns. It does
-/// not change while an interrupt is handled. Any context.
+/// not change while an interrupt is handled. Any context; preemption must be off.
 #[inline]
-pub fn here_ns(_: PreemptionOff<'_>) -> u64 {
-    // SAFETY: The argument shows that preemption is off.
+pub fn here_ns() -> u64 {
+    // SAFETY: Only reads per-CPU variables; preemption is off.
     unsafe { ktrace_irq_time_here() }
+}
+
+/// Returns whether this CPU handles an interrupt whose time counts. Any context; preemption must be
+/// off.
+#[inline]
+pub fn is_in_irq() -> bool {
+    // SAFETY: Only reads a per-CPU variable; preemption is off.
+    unsafe { ktrace_irq_time_is_in_irq() }
 }
 
 /// Returns how long this CPU has handled interrupts between its two latest context switches, in ns.

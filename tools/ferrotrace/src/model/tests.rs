@@ -199,6 +199,7 @@ impl Simulated {
             let times = CallTimes {
                 call: id,
                 run_ns: split.run,
+                irq_ns: 0,
                 wait_ns: split.wait,
                 block_ns: split.block,
                 switches: 1,
@@ -224,6 +225,7 @@ impl Simulated {
                 task: task(1),
                 prio: 120,
                 ns: run,
+                irq_ns: 0,
                 state: if blocks { 1 } else { 0x100 },
             },
         );
@@ -341,6 +343,7 @@ fn unfinished_calls_end_with_their_task() {
         task: task(1),
         prio: 120,
         ns,
+        irq_ns: 0,
         state,
     };
     // It exits 2,000 ns after the call.
@@ -406,6 +409,7 @@ fn lost_and_damaged_events_break_no_property() {
                     task: task(pid),
                     prio: 120,
                     ns,
+                    irq_ns: 0,
                     state: [0, 1, 2, 0x20, 0x100][usize::try_from(random.below(5)).unwrap()],
                 },
                 6 => Kind::Wait {

@@ -131,6 +131,7 @@ impl Task {
                 prio,
                 ns,
                 state,
+                ..
             } => {
                 (self.name, self.prio, self.cpu) = (task, prio, event.cpu);
                 let next = match state {

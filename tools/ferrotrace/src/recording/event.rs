@@ -211,13 +211,15 @@ pub struct CallId {
     pub depth: i32,
 }
 
-/// The run, wait and block times of a call that lost the CPU.
+/// The run, wait and block times of a call that lost the CPU or was interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallTimes {
     /// The call.
     pub call: CallId,
     /// Time on a CPU in ns.
     pub run_ns: u64,
+    /// The part of `run_ns` that was the time of interrupts; 0 if it was not measured.
+    pub irq_ns: u64,
     /// Time in ns during which the task was runnable, but not running.
     pub wait_ns: u64,
     /// Time in ns during which the task was not runnable.
@@ -274,11 +276,13 @@ pub enum Kind<'a> {
         prev: TaskName,
         prev_prio: i32,
     },
-    /// `task` left its CPU.
+    /// `task` left its CPU. `irq_ns` is the part of `ns` that was the time of interrupts; 0 if it
+    /// was not measured.
     Run {
         task: TaskName,
         prio: i32,
         ns: u64,
+        irq_ns: u64,
         state: u32,
     },
     /// `task` was woken after it was blocked.

@@ -141,6 +141,8 @@ enum Body<'a> {
         #[serde(flatten)]
         call: Call<'a>,
         run_ns: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        irq_ns: Option<u64>,
         wait_ns: u64,
         block_ns: u64,
         switches: u32,
@@ -166,6 +168,8 @@ enum Body<'a> {
         task: Task,
         prio: i32,
         run_ns: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        irq_ns: Option<u64>,
         state: &'static str,
     },
     TaskBlock {
@@ -280,6 +284,7 @@ impl<'a> Json<'a> {
             Kind::CallTimes(times) => Body::CallTimes {
                 call: call(&times.call),
                 run_ns: times.run_ns,
+                irq_ns: (times.irq_ns != 0).then_some(times.irq_ns),
                 wait_ns: times.wait_ns,
                 block_ns: times.block_ns,
                 switches: times.switches,
@@ -315,11 +320,13 @@ impl<'a> Json<'a> {
                 task,
                 prio,
                 ns,
+                irq_ns,
                 state,
             } => Body::TaskRun {
                 task: Task::new(&task),
                 prio,
                 run_ns: ns,
+                irq_ns: (irq_ns != 0).then_some(irq_ns),
                 state: state_name(state),
             },
             Kind::Block {

@@ -82,12 +82,10 @@ impl fmt::Display for Times<'_, '_> {
         if times.run_ns == 0 && times.wait_ns == 0 && times.block_ns == 0 {
             return write!(f, "times unknown, switches={}", times.switches);
         }
-        let parts = [
-            ("run", times.run_ns),
-            ("wait", times.wait_ns),
-            ("block", times.block_ns),
-        ];
-        for (name, ns) in parts {
+        let irq = (times.irq_ns != 0).then_some(("irq", times.irq_ns));
+        let parts = [("wait", times.wait_ns), ("block", times.block_ns)];
+        let run = [("run", times.run_ns)].into_iter();
+        for (name, ns) in run.chain(irq).chain(parts) {
             write!(f, "{name}={}.{:03} ", ns / 1000, ns % 1000)?;
         }
         write!(f, "us switches={}", times.switches)?;

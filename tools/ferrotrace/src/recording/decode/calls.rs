@@ -69,6 +69,7 @@ pub(super) fn exit(fields: &Fields<'_>) -> Option<Box<Reader>> {
 pub(super) fn times(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let (call, blocked) = (fields.call()?, fields.blocked()?);
     let run_ns = fields.number(c"run_ns")?;
+    let irq_ns = fields.irq();
     let wait_ns = fields.number(c"wait_ns")?;
     let block_ns = fields.number(c"block_ns")?;
     let switches = fields.number(c"switches")?;
@@ -76,6 +77,7 @@ pub(super) fn times(fields: &Fields<'_>) -> Option<Box<Reader>> {
         Some(Kind::CallTimes(CallTimes {
             call: call.get(data, symbols)?,
             run_ns: run_ns.get(data)?,
+            irq_ns: irq_ns.get(data)?,
             wait_ns: wait_ns.get(data)?,
             block_ns: block_ns.get(data)?,
             switches: switches.u32(data)?,

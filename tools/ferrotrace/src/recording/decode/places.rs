@@ -25,6 +25,18 @@ pub(super) struct Fields<'a> {
     pub(super) big_endian: bool,
 }
 
+/// The time of interrupts. Recordings of older versions have no such field.
+pub(super) struct IrqTime(Option<Number>);
+
+impl IrqTime {
+    pub(super) fn get(&self, data: &[u8]) -> Option<u64> {
+        match &self.0 {
+            Some(number) => number.get(data),
+            None => Some(0),
+        }
+    }
+}
+
 impl Fields<'_> {
     pub(super) fn number(&self, name: &CStr) -> Option<Number> {
         Number::new(&self.format, name, self.big_endian)
@@ -32,6 +44,11 @@ impl Fields<'_> {
 
     pub(super) fn bytes(&self, name: &CStr) -> Option<Bytes> {
         Bytes::new(&self.format, name, self.big_endian)
+    }
+
+    /// Finds the time of interrupts.
+    pub(super) fn irq(&self) -> IrqTime {
+        IrqTime(self.number(c"irq_ns"))
     }
 
     pub(super) fn task(&self, pid: &CStr, comm: &CStr) -> Option<Task> {

@@ -51,11 +51,13 @@ pub(super) fn run(fields: &Fields<'_>) -> Option<Box<Reader>> {
     let task = fields.task(c"pid", c"comm")?;
     let (prio, ns) = (fields.number(c"prio")?, fields.number(c"run_ns")?);
     let state = fields.number(c"state")?;
+    let irq_ns = fields.irq();
     reader(move |data, _| {
         Some(Kind::Run {
             task: task.get(data)?,
             prio: prio.i32(data)?,
             ns: ns.get(data)?,
+            irq_ns: irq_ns.get(data)?,
             state: state.u32(data)?,
         })
     })
