@@ -27,6 +27,10 @@
  *	naps-apart MS	root_naps_apart calls leaf twice with preemption off, and sleeps for MS in
  *			between
  *	softirq US	root_softirq runs a softirq, in which in_softirq calls leaf for US
+ *	softirq-later US
+ *			root_softirq_later sleeps until ksoftirqd has run such a softirq
+ *	irq-nap US	root_irq_nap is interrupted by in_irq, which calls leaf twice, for US each,
+ *			then it sleeps
  *	irq-elsewhere US
  *			root_irq_elsewhere calls await with interrupts off, which computes as long
  *			as an interrupt of another CPU does, for US
@@ -324,6 +328,30 @@ noinline int tree_root_softirq(long us)
 	return 0;
 }
 
+noinline int tree_root_softirq_later(long us)
+{
+	static DECLARE_TASKLET(tasklet, tree_in_softirq);
+
+	tree_softirq_us = us;
+	/* The kernel leaves softirqs to ksoftirqd that are raised outside of interrupts. */
+	tasklet_schedule(&tasklet);
+	tasklet_kill(&tasklet);
+	STAY();
+	return 0;
+}
+
+noinline int tree_root_irq_nap(long us)
+{
+	preempt_disable();
+	tree_irq_us = us;
+	tree_interrupt();
+	tree_irq_us = 0;
+	preempt_enable();
+	msleep(20);
+	STAY();
+	return 0;
+}
+
 static bool tree_is_over;
 
 noinline void tree_await(void)
@@ -408,6 +436,8 @@ static const struct {
 	{ "naps-apart", tree_root_naps_apart },
 	{ "stack", tree_root_stack },
 	{ "softirq", tree_root_softirq },
+	{ "softirq-later", tree_root_softirq_later },
+	{ "irq-nap", tree_root_irq_nap },
 	{ "irq-elsewhere", tree_root_irq_elsewhere },
 	{ "printk", tree_printk },
 };

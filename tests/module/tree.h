@@ -33,6 +33,8 @@ int tree_big(long us);
 int tree_root_stack(long us);
 void tree_in_softirq(struct tasklet_struct *tasklet);
 int tree_root_softirq(long us);
+int tree_root_softirq_later(long us);
+int tree_root_irq_nap(long us);
 void tree_await(void);
 int tree_root_irq_elsewhere(long us);
 int tree_printk(long n);
