@@ -53,12 +53,12 @@ use crate::{
             read_once::ReadOnce, //
         },
     },
-    latency::{
-        Latency,
-        Place,
-        Seen, //
-    },
+    latency::Latency,
     max_stack::MaxStack,
+    seen_call::{
+        Place,
+        SeenCall, //
+    },
     thresholds::{
         Limits,
         Thresholds, //
@@ -226,7 +226,7 @@ impl Recorder {
     }
 
     /// Passes a traced call or return to what needs to see each of them. Any context.
-    pub(crate) fn see(&self, seen: &Seen<'_>) {
+    pub(crate) fn see(&self, seen: &SeenCall<'_>) {
         if let Some(max_stack) = self.max_stack.get_in_callback(seen.preemption_off) {
             max_stack.see(seen);
         }
@@ -393,7 +393,7 @@ impl Recorder {
     #[cold]
     fn record_more(&self, call: &FunctionCall<'_>, flags: u32) {
         if flags & option::SEES_CALLS != 0 {
-            self.see(&Seen {
+            self.see(&SeenCall {
                 tr: call.tr(),
                 task: call.task(),
                 context: call.context,

@@ -24,6 +24,7 @@ mod markers;
 mod max_stack;
 mod profile;
 mod relaxed_u64;
+mod seen_call;
 mod seq_words;
 mod show;
 mod task_filter;

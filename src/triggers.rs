@@ -79,10 +79,8 @@ use crate::{
             delay::Delay, //
         },
     },
-    latency::{
-        Seen,
-        SeenStretch, //
-    },
+    latency::SeenStretch,
+    seen_call::SeenCall,
     task_filter::TaskFilter,
     task_times::{
         accounting::Accounting,
@@ -480,7 +478,7 @@ pub(crate) fn section_ended(task: Task<'_>, section: &Section) {
 /// Evaluates the rules of a trace array on a stretch with interrupts or preemption off, at a call
 /// or return in it. A rule fires when its conditions begin to hold, so at most once in a stretch.
 #[inline]
-pub(crate) fn stretch_seen(seen: &Seen<'_>, stretch: &SeenStretch) {
+pub(crate) fn stretch_seen(seen: &SeenCall<'_>, stretch: &SeenStretch) {
     let moment = match stretch.is_preempt_off {
         true => Moment::PreemptOff,
         false => Moment::IrqsOff,
@@ -492,7 +490,7 @@ pub(crate) fn stretch_seen(seen: &Seen<'_>, stretch: &SeenStretch) {
 
 #[cold]
 #[inline(never)]
-fn evaluate_stretch(moment: Moment, seen: &Seen<'_>, stretch: &SeenStretch) {
+fn evaluate_stretch(moment: Moment, seen: &SeenCall<'_>, stretch: &SeenStretch) {
     let comm = seen.task.comm();
     let facts = Facts::new(seen.task.pid(), name_of(comm.as_bytes()));
     let before = stretch.before_ns;

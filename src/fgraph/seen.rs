@@ -15,9 +15,9 @@ use crate::{
         },
         hook::stack_depth::Stack, //
     },
-    latency::{
+    seen_call::{
         Place,
-        Seen, //
+        SeenCall, //
     },
 };
 
@@ -37,7 +37,7 @@ impl Graph {
     }
 
     fn see(&self, open: &Open<'_>, func: usize, is_call: bool, stack: Option<Stack<'_>>) {
-        self.recorder.see(&Seen {
+        self.recorder.see(&SeenCall {
             tr: open.tr(),
             task: open.task(),
             context: open.context(),

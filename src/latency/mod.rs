@@ -37,56 +37,27 @@ use kernel::{
 
 use crate::{
     ktrace::{
-        array::trace_array::TraceArray,
-        hook::{
-            ftrace_ops::preempt_depth,
-            stack_depth::Stack, //
-        },
+        hook::ftrace_ops::preempt_depth,
         private::modules::LeavingText,
-        record::context::Context,
-        sync::{
-            published::PreemptionOff,
-            read_once::ReadOnce, //
-        },
-        task::{
-            cpu_events::{
-                irqs_handled,
-                is_entry_code,
-                switches, //
-            },
-            Task, //
+        sync::read_once::ReadOnce,
+        task::cpu_events::{
+            irqs_handled,
+            is_entry_code,
+            switches, //
         },
         time::clock, //
     },
     profile::gone::Gone,
     relaxed_u64::RelaxedU64,
+    seen_call::{
+        Place,
+        SeenCall, //
+    },
     seq_words::{
         SeqWords,
         SeqWriter, //
     },
 };
-
-/// A function and its caller: their addresses, or keys of [`Gone`].
-#[derive(Clone, Copy)]
-pub(crate) struct Place {
-    pub(crate) func: usize,
-    pub(crate) caller: usize,
-}
-
-/// A call or return of a traced function, as a hook sees it.
-pub(crate) struct Seen<'a> {
-    /// The trace array that traces it.
-    pub(crate) tr: &'a TraceArray,
-    /// The current task.
-    pub(crate) task: Task<'a>,
-    pub(crate) context: Context,
-    pub(crate) place: Place,
-    /// The function is called; otherwise it returns.
-    pub(crate) is_call: bool,
-    /// The stack of a call, if the registers are known.
-    pub(crate) stack: Option<Stack<'a>>,
-    pub(crate) preemption_off: PreemptionOff<'a>,
-}
 
 /// The stretch that a call or return belongs to.
 pub(crate) struct SeenStretch {
@@ -100,7 +71,7 @@ pub(crate) struct SeenStretch {
 
 /// Receives each call and return that belongs to a stretch. Preemption is off; any context but
 /// NMIs.
-pub(crate) type StretchWatcher = fn(&Seen<'_>, &SeenStretch);
+pub(crate) type StretchWatcher = fn(&SeenCall<'_>, &SeenStretch);
 
 /// The level of NMIs ([`Context::level`]), and the number of lower levels.
 const NMI: usize = 3;
@@ -233,7 +204,7 @@ impl Latency {
     }
 
     /// Handles a traced call or return. For hooks; any context.
-    pub(crate) fn see(&self, seen: &Seen<'_>) {
+    pub(crate) fn see(&self, seen: &SeenCall<'_>) {
         let level = seen.context.level() as usize;
         let pid = seen.task.pid();
         let Some(cpu) = self.cpus.get(CpuId::current().as_u32() as usize) else {
@@ -265,7 +236,7 @@ impl Latency {
         }
     }
 
-    fn see_irqs_off(&self, cpu: &Cpu, identity: Identity, level: usize, seen: &Seen<'_>) {
+    fn see_irqs_off(&self, cpu: &Cpu, identity: Identity, level: usize, seen: &SeenCall<'_>) {
         let identity = Identity {
             evidence: irqs_handled(seen.preemption_off) << 2 | level as u64,
             ..identity
@@ -288,7 +259,7 @@ impl Latency {
         }
     }
 
-    fn see_preempt_off(&self, cpu: &Cpu, identity: Identity, seen: &Seen<'_>) {
+    fn see_preempt_off(&self, cpu: &Cpu, identity: Identity, seen: &SeenCall<'_>) {
         let open = &cpu.preempt_off;
         let before_ns = open.see(identity, false, clock::local_ns(), seen.place);
         self.compare(cpu, PREEMPT_OFF, open, identity, seen);
@@ -309,7 +280,7 @@ impl Latency {
         kind: usize,
         open: &OpenStretch,
         identity: Identity,
-        seen: &Seen<'_>,
+        seen: &SeenCall<'_>,
     ) {
         let Some(longest) = cpu.longest.get(kind) else {
             return;

@@ -32,12 +32,12 @@ use crate::{
         sync::double_buffer::DoubleBuffer,
         task::Task, //
     },
-    latency::Seen,
     profile::{
         gone::Gone,
         key_of,
         table::Table, //
     },
+    seen_call::SeenCall,
     seq_words::{
         SeqWords,
         SeqWriter, //
@@ -95,7 +95,7 @@ impl MaxStack {
     }
 
     /// Handles a traced call. Idle tasks are ignored. For hooks; any context.
-    pub(crate) fn see(&self, seen: &Seen<'_>) {
+    pub(crate) fn see(&self, seen: &SeenCall<'_>) {
         let Some(stack) = seen.stack else {
             return;
         };
