@@ -72,8 +72,8 @@ pub fn blocked(rows: &[(Place, Sum)]) -> Vec<Named<NamedPlace>> {
     }))
 }
 
-/// Adds up the tasks behind which others waited by their names, sorted by time.
-pub fn behind(rows: &[(TaskName, Sum)]) -> Vec<Named<Comm>> {
+/// Adds up rows of tasks by their names, sorted by time.
+pub fn tasks(rows: &[(TaskName, Sum)]) -> Vec<Named<Comm>> {
     add_up(rows.iter().map(|(task, sum)| (task.comm, task.pid, sum)))
 }
 
@@ -118,7 +118,7 @@ mod tests {
             row(b"sh", 2, 30),
             row(b"sh", 2, 1),
         ];
-        let rows = behind(&rows);
+        let rows = tasks(&rows);
         let texts: Vec<_> = rows
             .iter()
             .map(|row| {

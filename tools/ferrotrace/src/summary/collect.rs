@@ -94,6 +94,9 @@ pub struct Summary {
     pub blocked: Vec<(Place, Sum)>,
     /// The tasks that had the CPU while others waited, sorted by time.
     pub behind: Vec<(TaskName, Sum)>,
+    /// The time of interrupts on top of tasks while they ran, sorted by time; the intervals are
+    /// those in which a task had a CPU. Empty if it was not measured.
+    pub interrupts: Vec<(TaskName, Sum)>,
     /// The chains of wakeups, sorted by time.
     pub chains: Vec<ChainSums>,
     /// The sections that programs marked, sorted.
@@ -105,6 +108,7 @@ pub struct Summary {
     by_place: FxHashMap<Place, Sum>,
     by_call_place: FxHashMap<Place, Sum>,
     by_prev: FxHashMap<TaskName, Sum>,
+    by_interrupted: FxHashMap<TaskName, Sum>,
     by_chain: Chains,
     by_section: Sections,
 }
@@ -125,6 +129,13 @@ impl Summary {
     pub fn mark(&mut self, event: &Event<'_>) {
         self.by_section.add(event);
         self.triggers.extend(Trigger::of(event));
+    }
+
+    /// Adds the time of interrupts, in ns, in an interval in which the task had a CPU.
+    pub fn interrupt(&mut self, task: TaskName, irq_ns: u64) {
+        if irq_ns != 0 {
+            self.by_interrupted.entry(task).or_default().add(irq_ns);
+        }
     }
 
     /// Sorts all tables. `span` is the time of the recording.
@@ -162,6 +173,9 @@ impl Summary {
         });
         self.behind = self.by_prev.drain().collect();
         self.behind
+            .sort_by_key(|(task, sum)| (std::cmp::Reverse(sum.total), task.pid));
+        self.interrupts = self.by_interrupted.drain().collect();
+        self.interrupts
             .sort_by_key(|(task, sum)| (std::cmp::Reverse(sum.total), task.pid));
         self.chains = self.by_chain.take();
         self.sections = self.by_section.take(sort);

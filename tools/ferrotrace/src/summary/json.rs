@@ -20,7 +20,8 @@ use crate::{
     },
     recording::{
         context_name,
-        state_name, //
+        state_name,
+        TaskName, //
     },
 };
 
@@ -34,7 +35,8 @@ struct Document<'a> {
     tasks: Vec<Task>,
     functions: Vec<Function<'a>>,
     blocked: Vec<Blocked<'a>>,
-    waited_behind: Vec<Behind>,
+    waited_behind: Vec<OfTask>,
+    interrupts: Vec<OfTask>,
     chains: Vec<Chain<'a>>,
     sections: Vec<Section<'a>>,
     triggers: Vec<Trigger<'a>>,
@@ -120,7 +122,7 @@ struct Blocked<'a> {
 }
 
 #[derive(Serialize)]
-struct Behind {
+struct OfTask {
     pid: i32,
     comm: String,
     #[serde(flatten)]
@@ -265,11 +267,11 @@ pub fn write(out: &mut impl io::Write, summary: &Summary, names: &[String]) -> i
             intervals: Intervals::new(sum),
         }
     });
-    let waited_behind = summary.behind.iter().map(|(task, sum)| Behind {
+    let of_task = |(task, sum): &(TaskName, Sum)| OfTask {
         pid: task.pid,
         comm: task.comm.to_string(),
         intervals: Intervals::new(sum),
-    });
+    };
     let chains = summary.chains.iter();
     let chains = chains.map(|chain| Chain::new(chain, names));
     let document = Document {
@@ -288,7 +290,8 @@ pub fn write(out: &mut impl io::Write, summary: &Summary, names: &[String]) -> i
         tasks: tasks.collect(),
         functions: functions.collect(),
         blocked: blocked.collect(),
-        waited_behind: waited_behind.collect(),
+        waited_behind: summary.behind.iter().map(of_task).collect(),
+        interrupts: summary.interrupts.iter().map(of_task).collect(),
         chains: chains.collect(),
         sections: summary.sections.iter().map(Section::new).collect(),
         triggers: summary.triggers.iter().map(Trigger::new).collect(),

@@ -56,8 +56,9 @@ pub use text::{
 ///
 /// For each task and function, times are divided into run (on a CPU), wait (runnable, but without a
 /// CPU) and block (not runnable). So are those of the sections that programs mark through
-/// trace_marker. Other tables have the chains of wakeups behind long waits, and the triggers that
-/// fired.
+/// trace_marker. Other tables have the time of interrupts within the run time of tasks (if the
+/// recording was made with -O ferro-irq-time), the chains of wakeups behind long waits, and the
+/// triggers that fired.
 ///
 /// "(12.244 ms unknown)" after a task is the time between its events for which the recording does
 /// not show its state, for example because records were lost. It is a part of the time of which
@@ -129,10 +130,16 @@ fn collect(
     recording.for_each(symbols, |event, symbols| {
         filter.event(event);
         filter.visitor.count(event);
-        if let Kind::Section { task, .. } | Kind::Trigger { task, .. } = event.kind {
-            if filter.shows(event, task) {
-                filter.visitor.mark(event);
+        match event.kind {
+            Kind::Section { task, .. } | Kind::Trigger { task, .. } => {
+                if filter.shows(event, task) {
+                    filter.visitor.mark(event);
+                }
             }
+            Kind::Run { task, irq_ns, .. } if filter.shows(event, task) => {
+                filter.visitor.interrupt(task, irq_ns);
+            }
+            _ => {}
         }
         model.event(event, symbols, &mut filter);
         ControlFlow::Continue(())

@@ -131,13 +131,22 @@ pub fn write(
     }
     if !summary.behind.is_empty() {
         write_head(out, "WAITED/ms", "BEHIND")?;
-        let rows = by_name::behind(&summary.behind);
+        let rows = by_name::tasks(&summary.behind);
         for row in rows.iter().take(limit) {
             write_sum(out, &row.sum)?;
             match row.is_idle() {
                 true => writeln!(out, "{} (the CPU was idle)", row.key)?,
                 false => writeln!(out, "{}", row.tasks(row.key))?,
             }
+        }
+        write_rest(out, rows.len(), limit, "tasks")?;
+    }
+    if !summary.interrupts.is_empty() {
+        write_head(out, "IRQ/ms", "INTERRUPTS ON TOP OF")?;
+        let rows = by_name::tasks(&summary.interrupts);
+        for row in rows.iter().take(limit) {
+            write_sum(out, &row.sum)?;
+            writeln!(out, "{}", row.tasks(row.key))?;
         }
         write_rest(out, rows.len(), limit, "tasks")?;
     }
@@ -312,5 +321,49 @@ fn write_rest(out: &mut impl io::Write, len: usize, limit: usize, what: &str) ->
     match len.checked_sub(limit) {
         None | Some(0) => Ok(()),
         Some(rest) => writeln!(out, "{:>12} more {what} (--limit 0 shows all)", rest),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::{
+        Comm,
+        TaskName, //
+    };
+
+    #[test]
+    fn interrupts_are_added_up_by_name() {
+        let task = |pid, comm: &[u8]| TaskName {
+            pid,
+            comm: Comm::new(comm),
+        };
+        let mut summary = Summary::default();
+        for (pid, comm, irq_ns) in [
+            (7, b"dd".as_slice(), 0),
+            (1, b"sh", 2_000_000),
+            (1, b"sh", 1_000_000),
+            (2, b"sh", 4_000_000),
+            (3, b"cat", 5_000_000),
+        ] {
+            summary.interrupt(task(pid, comm), irq_ns);
+        }
+        summary.finish((0, 10_000_000), Sort::All);
+        let tables = Tables {
+            limit: 10,
+            has_parts: true,
+            selected: None,
+        };
+        let mut text = Vec::new();
+        write(&mut text, &summary, &[], &tables).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let lines: Vec<Vec<_>> = text
+            .lines()
+            .skip_while(|line| !line.contains("IRQ/ms"))
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        assert_eq!(lines[1][..], ["7.000", "4.000", "3", "sh", "(2", "tasks)"]);
+        assert_eq!(lines[2][..], ["5.000", "5.000", "1", "cat-3"]);
+        assert_eq!(lines.len(), 3);
     }
 }
