@@ -73,7 +73,10 @@ touched() {
 			echo '1 control/*' ;;
 		src/task_times/* | src/event* | src/ktrace/event/* | src/ktrace/task/sched*)
 			echo '1 events/*' ;;
-		src/function_trace* | src/ktrace/record/* | src/ktrace/hook/*) echo '1 record/*' ;;
+		src/function_trace* | src/option* | src/ktrace/record/* | src/ktrace/hook/*)
+			echo '1 record/*' ;;
+		src/triggers* | src/trigger_rule/*) echo '1 triggers/*' ;;
+		src/chain* | src/waits*) echo '1 chains/*' ;;
 		src/ktrace/array/options/*) echo '1 files/*' ;;
 		src/lib.rs | src/arrays* | src/ktrace/array/* | src/ktrace/private/*)
 			echo '1 basic/*' ;;

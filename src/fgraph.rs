@@ -53,7 +53,6 @@ use self::task_word::{
 
 use crate::{
     function_trace::{
-        option,
         Count,
         Recorder, //
     },
@@ -87,6 +86,7 @@ use crate::{
             Task, //
         },
     },
+    option,
     profile::{
         self,
         paths::Paths,

@@ -22,6 +22,7 @@ mod latency;
 mod marker_text;
 mod markers;
 mod max_stack;
+mod option;
 mod profile;
 mod relaxed_u64;
 mod seen_call;

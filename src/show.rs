@@ -30,7 +30,6 @@ use self::pairing::{
 
 use crate::{
     events,
-    function_trace::option,
     ktrace::{
         output::{
             iter::{
@@ -47,6 +46,7 @@ use crate::{
             GraphReturn, //
         },
     },
+    option,
 };
 
 /// Prints a record of `cpu`. `readings` has the state of each CPU.

@@ -9,7 +9,6 @@ use kernel::prelude::*;
 use crate::{
     arrays::STATE,
     events,
-    function_trace::option,
     ktrace::{
         array::trace_array::TraceArray,
         output::{
@@ -22,6 +21,7 @@ use crate::{
             },
         },
     },
+    option,
     show::{
         self,
         CpuLines, //

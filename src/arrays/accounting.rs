@@ -13,11 +13,11 @@ use super::{
     State, //
 };
 use crate::{
-    function_trace::option,
     ktrace::task::{
         irq_time::IrqTimeWatch,
         sched, //
     },
+    option,
     task_times::accounting::Accounting, //
 };
 

@@ -13,9 +13,9 @@ use super::{
     State, //
 };
 use crate::{
-    function_trace::option,
     ktrace::task::cpu_events::SwitchWatch,
     latency::Latency,
+    option,
     triggers, //
 };
 

@@ -10,7 +10,6 @@ use super::{
     State, //
 };
 use crate::{
-    function_trace::option,
     ktrace::{
         array::trace_array::TraceArray,
         record::marker_export::MarkerExport, //
@@ -20,6 +19,7 @@ use crate::{
         Markers,
         Measuring, //
     },
+    option,
     trigger_rule::Moment,
     triggers::ActiveRule,
 };

@@ -12,8 +12,8 @@ use super::{
     State, //
 };
 use crate::{
-    function_trace::option,
     max_stack::MaxStack, //
+    option,
 };
 
 impl Array {

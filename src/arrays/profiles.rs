@@ -14,11 +14,11 @@ use super::{
     STATE, //
 };
 use crate::{
-    function_trace::option,
     ktrace::private::modules::{
         LeavingText,
         TextLeaves, //
     },
+    option,
     profile::{
         gone::Gone,
         paths::Paths,

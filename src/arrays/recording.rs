@@ -14,10 +14,7 @@ use super::{
 use crate::{
     fgraph::Graph,
     filter::error::Fault,
-    function_trace::{
-        option,
-        Recorder, //
-    },
+    function_trace::Recorder,
     ktrace::{
         self,
         array::trace_array::TraceArray,
@@ -25,6 +22,7 @@ use crate::{
         hook::ftrace_ops,
         task::saved_cmdlines::CmdlineRecording, //
     },
+    option,
 };
 
 impl State {

@@ -11,10 +11,7 @@ use super::{
     WRITTEN, //
 };
 use crate::{
-    function_trace::{
-        option,
-        Count, //
-    },
+    function_trace::Count,
     ktrace::{
         compact::encoding::{
             self as compact,
@@ -36,6 +33,7 @@ use crate::{
             MAX_GRAPH_WORDS, //
         },
     },
+    option,
 };
 
 impl Graph {

@@ -6,10 +6,7 @@
 use super::Graph;
 use crate::{
     events,
-    function_trace::{
-        option,
-        Count, //
-    },
+    function_trace::Count,
     ktrace::{
         compact::encoding::{
             self as compact,
@@ -24,6 +21,7 @@ use crate::{
         },
         time::clock, //
     },
+    option,
     task_times::types::{
         Blocked,
         CallTimes, //

@@ -7,12 +7,12 @@ use super::{
     Graph, //
 };
 use crate::{
-    function_trace::option,
     ktrace::fgraph::{
         self,
         CurrentCall,
         Open, //
     },
+    option,
 };
 
 impl Graph {

@@ -8,7 +8,6 @@ use core::fmt::Write;
 
 use super::Page;
 use crate::{
-    function_trace::option,
     ktrace::{
         output::{
             iter::is_irq_entry,
@@ -16,6 +15,7 @@ use crate::{
         },
         record::GraphReturn, //
     },
+    option,
 };
 
 /// The number of spaces for each level.

@@ -5,7 +5,6 @@
 
 use crate::{
     events,
-    function_trace::option,
     ktrace::{
         output::iter::{
             is_irq_entry,
@@ -14,6 +13,7 @@ use crate::{
         },
         record::GraphEntry, //
     },
+    option,
 };
 
 /// The maximum depth for which entries and exits are matched, as in the kernel

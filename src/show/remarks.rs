@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{
     events::CONTEXTS,
-    function_trace::option,
     ktrace::{
         escape::Escaped,
         output::{
@@ -28,6 +27,7 @@ use crate::{
         },
         value_names::name_of, //
     },
+    option,
 };
 
 impl Page<'_, '_> {
