@@ -73,7 +73,9 @@ pub(crate) struct SeenStretch {
 /// NMIs.
 pub(crate) type StretchWatcher = fn(&SeenCall<'_>, &SeenStretch);
 
-/// The level of NMIs ([`Context::level`]), and the number of lower levels.
+/// The level of NMIs, a result of
+/// [`Context::level`](crate::ktrace::record::context::Context::level), and the number of lower
+/// levels.
 const NMI: usize = 3;
 
 /// The kinds of stretches: with interrupts off, at each level below [`NMI`]; with preemption off,
