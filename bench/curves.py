@@ -4,22 +4,8 @@ Both axes are logarithmic."""
 
 import math
 
-HEAD = '''<?xml version="1.0" encoding="UTF-8"?>
-<!-- SPDX-License-Identifier: GPL-2.0 -->
-<svg xmlns="http://www.w3.org/2000/svg" width="800" height="360" viewBox="0 0 800 360" role="img" \
-aria-labelledby="t d">
-<title id="t">Instructions that tracing adds to one operation, by number</title>
-<desc id="d">Curves for numbers of traced tasks, CPUs, trace arrays and patterns, x86_64.</desc>
-<style>
-text { font: 12px sans-serif; fill: #222; }
-.t { font-size: 14px; font-weight: bold; }
-.g { stroke: #ddd; }
-.c { fill: none; stroke-width: 2; }
-</style>
-<rect width="800" height="360" fill="#fff"/>
-<text class="t" x="12" y="22">Instructions that tracing adds to one operation, by number \
-(x86_64)</text>
-'''
+# The first element that is drawn. The chart keeps what its file has before it.
+FIRST = '<line class="g"'
 
 # For each curve: the series of the table, its label, its colour, and where the label is from the
 # last point.
@@ -55,9 +41,10 @@ def grid():
                '</text>\n')
 
 
-def curves(points):
-    """Returns the chart; `points` is a function from a series to its pairs of numbers and costs."""
-    parts = [HEAD, *grid()]
+def curves(chart, points):
+    """Returns the chart with new curves; `points` is a function from a series to its pairs of
+    numbers and costs."""
+    parts = [chart.split(FIRST)[0], *grid()]
     for series, label, colour, (right, down) in CURVES:
         places = [place(count, added) for count, added in sorted(points(series))]
         parts.append('<polyline class="c" stroke="{}" points="{}"/>\n'.format(

@@ -194,7 +194,7 @@ def check():
     tables = tables_of(read(TABLE))
     wrong = ['{}: is not the chart of {}: write it again'.format(CHART, TABLE)
              ] if read(CHART) != chart(tables[0]) else []
-    if read(CURVES) != curves.curves(tables[0].points):
+    if read(CURVES) != curves.curves(read(CURVES), tables[0].points):
         wrong.append('{}: is not the chart of {}: write it again'.format(CURVES, TABLE))
     if read(quotes.COMPARISON) != with_commands(tables):
         wrong.append('{}: has not the commands of {}: write it again'.format(
@@ -227,7 +227,8 @@ def write(paths):
     if times:
         new = replace_rows(new, report.WALL_HEADER, times)
     before, after = tables_of(old), tables_of(new)
-    texts = {TABLE: new, CHART: chart(after[0]), CURVES: curves.curves(after[0].points),
+    texts = {TABLE: new, CHART: chart(after[0]),
+             CURVES: curves.curves(read(CURVES), after[0].points),
              quotes.COMPARISON: with_commands(after)}
     for (name, quote), (_, now) in zip(quoted(before), quoted(after)):
         text = texts.get(name) or read(name)
